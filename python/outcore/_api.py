@@ -569,7 +569,7 @@ def build(
     output : path
         Directory of the graph; it must not exist yet.
     append : path or Graph, optional
-        Graph that the edges are added to. It stays as it is: the result is the graph of all edges, in a fraction of
+        Graph to append the edges to. It is not modified: the result is a new graph of all edges, in a fraction of
         the time. Options that decide how edges count (`directed`, `duplicates`, `self_loops`, `ignore_weights`,
         `weight_transform`, `min_weight`, `max_weight`) and have their default are those of the graph; others must be
         equal to them.

@@ -29,7 +29,7 @@ pub struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Describes an error. A path that is not UTF-8 is there as it is shown; the error has it exactly.
+    /// Describes an error. A path that is not UTF-8 appears as it is displayed; only the error has it exactly.
     pub fn of(error: &'a Error) -> Self {
         let texts = error.texts();
         let place = error.place();

@@ -62,8 +62,8 @@ pub fn labels_of_rows(path: PathBuf, rows: &str, count: usize) -> Result<Vec<i64
     Ok(numbers)
 }
 
-/// Returns the share of the starts in which each node in a file stays with its community, in its order; None if the file
-/// lacks it.
+/// Returns, for each node of a file in order, the share of the starts in which it stays with its community; `None` if
+/// the file has no such column.
 ///
 /// # Errors
 /// Those of reading.
@@ -73,8 +73,8 @@ pub fn stability(path: &Path) -> Result<Option<Vec<f64>>> {
     Ok(shares.filter(|shares| shares.iter().all(|share| !share.is_nan())))
 }
 
-/// Returns the groups of the nodes in a file, on `count` levels below the communities, in its order: those of a level one
-/// after the other. None if the file lacks them.
+/// Returns the groups of a file's nodes on `count` levels below the communities: level by level, each in file order.
+/// `None` if the file has no such columns.
 ///
 /// # Errors
 /// Those of reading.

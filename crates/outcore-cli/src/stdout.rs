@@ -1,5 +1,5 @@
-//! What a command prints on standard output, against the files that it reads: an answer that is appended to an input
-//! changes it. Files that are named `-` are checked by the jobs that write them.
+//! Checks standard output against the files of a command: if it leads to an input, the answer would change that input.
+//! Files that are named `-` are checked by the jobs that write them.
 
 use crate::args::Command;
 use crate::compare::takes_stdout;
@@ -45,7 +45,7 @@ pub(crate) fn check(files: &Files, command: &Command) -> Result<()> {
             .read(PROFILE, profile::given(&of.resources)),
         Command::Formats(_) | Command::Completions { .. } => paths,
         Command::Man(of) if of.dir.is_none() => paths,
-        // These name what they write.
+        // The other commands write to named files, which their jobs check.
         _ => return Ok(()),
     };
     paths.print().check(files)

@@ -5,9 +5,8 @@
 //!            1 scan          5 to 20 scans of active blocks       1 scan, shared with the modularity
 //! ```
 //!
-//! The result depends only on the graph, the options and the seed, never on threads, memory or caching.
-//! Memory: [`ClusterMemory`]. Time: about 10 ns per arc and core each time an arc is visited, 3 to 8
-//! times in all.
+//! The result depends only on the graph, the options and the seed, never on threads, memory or caching. Memory:
+//! [`ClusterMemory`]. Time: about 10 ns per arc and core each time an arc is visited, 3 to 8 times in all.
 //!
 //! Each module imports only from those to its left:
 //! `base | store | kernel | objectives | tree | methods | finish | flow | forest | drive | score`.

@@ -17,7 +17,7 @@ use outcore_sort::{Placed, Record, U96, move_sorted};
 
 /// Number of arcs in a group of a run.
 const GROUP_ARCS: usize = 128;
-/// Sources are counted if there are at most this many times as many numbers as arcs.
+/// Sources are counted if the range of their numbers is at most this many times the number of arcs.
 const NUMBERS_AN_ARC: usize = 8;
 
 /// Arc to be sorted into the graph.
@@ -39,8 +39,8 @@ impl ArcRecord {
     }
 }
 
-/// Ordered by source, target and weight: repeated arcs are adjacent in the order of their weights, so their
-/// sum is independent of the boundaries of runs.
+/// Ordered by source, target and weight. Repeated arcs are then adjacent and in the order of their weights, so their
+/// sum does not depend on where runs end.
 impl Record for ArcRecord {
     type Key = U96;
     const UNORDERED_BITS: u32 = u32::BITS;
@@ -133,7 +133,7 @@ impl From<InputOrder> for ArcRecord {
     }
 }
 
-/// Counts of the sources of some arcs: where the arcs of each begin among those ordered by source.
+/// For each source, where its arcs begin in the order of sources.
 struct BySource {
     least: u32,
     begins: Vec<u32>,
@@ -177,8 +177,8 @@ fn order_by_source<R: Record + Into<ArcRecord>>(from: &mut [R], to: &mut [R]) {
     }
 }
 
-/// Moves arcs from `from` to `to`, stably ordered by source; `sort` sorts those of one source, each as its target and then
-/// its weight.
+/// Moves arcs from `from` to `to`, stably ordered by source. `sort` sorts the arcs of one source, each packed into a
+/// number with the target before the weight.
 fn sort_rows<R>(from: &mut [R], to: &mut [R], sort: impl Fn(&mut [u64]))
 where
     R: Record + Into<ArcRecord> + From<ArcRecord>,
@@ -190,7 +190,7 @@ where
         rows[places.place(arc.source)] = u64::from(arc.target) << 32 | u64::from(arc.weight);
     }
     let mut begin = 0;
-    // Every place now is where the next source begins.
+    // Each place has advanced to where the next source begins.
     for (number, end) in places.begins.into_iter().enumerate() {
         let (source, row) = (places.least + number as u32, begin..end as usize);
         begin = row.end;

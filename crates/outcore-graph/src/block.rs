@@ -40,8 +40,8 @@ const HUB_HEADER_BYTES: usize = 8;
 const HUB_SEGMENT_BYTES: usize = 12;
 /// Bytes that a prefetch fetches.
 const CACHE_LINE: usize = 64;
-/// Maximum number of different weights of a block whose weights are listed: a place takes two bytes, and most look-ups
-/// of a weight hit the first-level cache.
+/// Maximum number of different weights in a block that lists them. A place in the list takes two bytes, and most
+/// look-ups of a weight hit the first-level cache.
 const MOST_LISTED: usize = 1 << 14;
 /// Number of a hub's segments that are read ahead.
 const HUB_DEPTH: usize = 2;
@@ -142,7 +142,7 @@ struct DecodedBlock {
 enum DecodedWeights {
     /// Weight codes; none if all weights are 1.
     Codes(Vec<u32>),
-    /// The different weight codes, and the place of each arc's among them.
+    /// A list of the different weight codes, and for each arc the place of its code in the list.
     Listed { list: Vec<u32>, places: Vec<u16> },
 }
 
@@ -150,7 +150,7 @@ impl DecodedWeights {
     /// Lists the different codes; `None` if they are too many.
     fn listed(codes: &[u32]) -> Option<Self> {
         const SLOTS: usize = 4 * MOST_LISTED;
-        // An empty slot holds the place after the last one.
+        // An empty slot holds a place beyond the list.
         let mut slots = vec![MOST_LISTED as u16; SLOTS];
         let (mut list, mut places) = (Vec::new(), Vec::with_capacity(codes.len()));
         for &code in codes {
@@ -182,7 +182,7 @@ impl DecodedWeights {
     }
 }
 
-/// Writes the codes of weights to `codes`. Not generic, like decoding.
+/// Writes the codes of weights to `codes`. Not generic, so that it is compiled once, like decoding.
 fn look_up(list: &[u32], places: &[u16], codes: &mut [u32]) {
     for (code, &place) in codes.iter_mut().zip(places) {
         *code = list[usize::from(place)];
@@ -286,7 +286,7 @@ impl Block {
     }
 
     /// Returns the maximum memory of a block of a weighted graph after [`decoded`](Self::decoded) with listed weights;
-    /// of the encoded block if it has too many weights to list.
+    /// that of the encoded block if it has too many different weights.
     pub fn listed_bytes(entry: &BlockEntry) -> u64 {
         let nodes = u64::from(entry.node_count);
         let encoded = entry.bytes + 20 * (nodes + 1) + 4 * TABLE_LEN as u64;
@@ -299,8 +299,8 @@ impl Block {
         6 * arcs + 4 * listed.min(arcs) + (4 + 8) * (nodes + 1)
     }
 
-    /// Returns a plain block with all arcs decoded, and its weights listed or as codes; `None` for other blocks, if a
-    /// [`View`] changes arcs, and if there are too many weights to list.
+    /// Returns a plain block with all arcs decoded, and with its weights as a list or as codes. Returns `None` for
+    /// other blocks, if a [`View`] changes arcs, and if there are too many different weights to list.
     ///
     /// # Errors
     /// `CorruptFile`.
@@ -350,8 +350,8 @@ impl Block {
         }
     }
 
-    /// Returns the weight of the node's loop, 0 if it has none; half of it if the [`View`] counts loops once. Twice
-    /// this is what the loop adds to the strength of its node.
+    /// Returns the weight of the node's loop: 0 if it has none, half of it if the [`View`] counts loops once. The loop
+    /// adds twice this value to the strength of its node.
     #[inline]
     pub fn self_loop(&self, local: usize) -> f64 {
         match (self.loop_code(local), &self.shared.view) {
@@ -386,10 +386,9 @@ impl Block {
         self.shared.view.as_ref().filter(|view| view.changes_arcs())
     }
 
-    /// Passes the node's arcs to `f` in ascending target order, in segments of at most [`SEGMENT_ARCS`]:
-    /// targets, and weight codes ([`Weight::code`]). There are no weight codes if all weights of the block
-    /// are 1. A node without arcs has no segments; all segments but the last are full, unless a [`View`]
-    /// omits arcs.
+    /// Passes the node's arcs to `f` in ascending target order, in segments of at most [`SEGMENT_ARCS`]: targets, and
+    /// weight codes ([`Weight::code`]). There are no weight codes if all weights of the block are 1. A node without
+    /// arcs has no segments; all segments but the last are full, unless a [`View`] omits arcs.
     ///
     /// # Errors
     /// `CorruptFile`; `Io` in a hub block, whose arcs are read from the file each time.
@@ -403,7 +402,7 @@ impl Block {
         self.segments(local, scratch, &mut f)
     }
 
-    /// Not generic: most loops take little of the time of a job.
+    /// Not generic, so that it is compiled once: most loops take little of a job's time.
     fn segments(
         &self,
         local: usize,
@@ -413,8 +412,8 @@ impl Block {
         self.for_each_segment_inline(local, scratch, f)
     }
 
-    /// Like [`for_each_segment`](Self::for_each_segment), compiled into the caller: sums stay in registers, and each such
-    /// loop takes 400 lines of LLVM more. For loops that take most of the time of a job.
+    /// Like [`for_each_segment`](Self::for_each_segment), but compiled into the caller, so that sums stay in registers.
+    /// For loops that take most of a job's time: each call adds 400 lines of LLVM code.
     #[inline]
     pub fn for_each_segment_inline(
         &self,
@@ -459,7 +458,8 @@ impl Block {
         }
     }
 
-    /// Returns the targets of a node's arcs if they are decoded and there is such a node, to prefetch their data.
+    /// Returns the targets of a node's arcs, to prefetch their data; none if they are not decoded or there is no such
+    /// node.
     #[inline]
     pub fn targets_ahead(&self, local: usize) -> &[u32] {
         match &self.body {
@@ -470,7 +470,7 @@ impl Block {
         }
     }
 
-    /// Prefetches the place of a node's arcs.
+    /// Prefetches the position of a node's arcs.
     #[inline]
     pub fn prefetch_place(&self, local: usize) {
         match &self.body {
@@ -483,7 +483,7 @@ impl Block {
         }
     }
 
-    /// Prefetches the first arcs of a node, from their place.
+    /// Prefetches the first arcs of a node, after [`prefetch_place`](Self::prefetch_place).
     #[inline]
     pub fn prefetch_arcs(&self, local: usize) {
         match &self.body {

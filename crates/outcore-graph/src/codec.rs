@@ -23,11 +23,12 @@
 //!  list: groups of at most 64 values
 //! ```
 //!
-//! Cost: decoding about 2 ns per arc, encoding about 6. Gaps of 20 random targets among 5 million nodes take
-//! 20 bits each, three-digit weights 10. If neighbors are mostly near, as in results of similarity searches, most gaps
-//! take the few bits of the small ones: 3.3 bits for each arc of Orthobench. The gap encoding follows "The WebGraph
-//! Framework I" (Boldi, Vigna 2004), the packing in groups of a common width and the patches "Decoding billions of
-//! integers per second through vectorization" (Lemire, Boytsov 2015): no branch per value.
+//! Cost: decoding about 2 ns per arc, encoding about 6. Gaps of 20 random targets among 5 million nodes take 20 bits
+//! each, three-digit weights 10. If neighbors are mostly near, as in results of similarity searches, most gaps take the
+//! few bits of the small ones: 3.3 bits for each arc of Orthobench. The gap encoding follows "The WebGraph Framework I"
+//! (Boldi, Vigna 2004), the packing in groups of a common width and the patches "Decoding billions of integers per
+//! second through vectorization" (Lemire, Boytsov 2015): no branch per value. Stored graphs have this encoding: a
+//! change needs a new `VERSION` (`index`).
 //!
 //! Patches are used where they save a sixteenth of the bytes: one far neighbor does not widen all near ones. Bits per
 //! edge, both directions, without weights: Orthobench 6.7, 14.6 without patches; protein links of yeast 15.3, 19.0
@@ -42,9 +43,9 @@ use crate::weight::Weight;
 
 /// Number of values that share a width: a word has a bit for each.
 pub const GROUP: usize = 64;
-/// Mark of a width that some values exceed...
+/// Mark of a width that some values exceed. The high bits of these are stored separately, as patches.
 const PATCHED: u8 = 0x80;
-/// ...which must save this part of the bytes, as decoding takes longer.
+/// Patches make decoding slower, so they must save at least one in this number of the bytes.
 const PATCHES_SAVE: usize = 16;
 
 /// Appends a list.
@@ -76,7 +77,8 @@ fn put_values(values: &[u32], out: &mut Vec<u8>) {
     pack(&rests[..count], rest, out);
 }
 
-/// Width of the low bits of all values, and of the remaining bits of larger ones: 0 if none is larger.
+/// Width of the low bits, which are stored for all values, and of the high bits of larger values; 0 if no value is
+/// larger.
 struct Widths {
     low: u8,
     rest: u8,
@@ -212,8 +214,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Fills `targets` with the arcs of `node`, and `weights`, which has the same length or none,
-    /// with their codes.
+    /// Fills `targets` with the arcs of `node`, and `weights`, which has the same length or none, with their codes.
     #[inline]
     pub(super) fn arcs(
         &mut self,
@@ -226,7 +227,7 @@ impl<'a> Cursor<'a> {
         let zigzag = self.varint()?;
         let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
         let mut target = i64::from(node).checked_add(difference)? as u64;
-        // Targets ascend: if the last is a valid node, all are. Adding at most 2^49 cannot wrap around.
+        // Targets ascend, so all are valid nodes if the last one is. Adding at most 2^49 cannot wrap around.
         if target >= node_count {
             return None;
         }
@@ -280,7 +281,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Reads values above `base`; a single one is `base` itself.
+    /// Reads values stored as differences from `base`; nothing is stored for a single value, which equals `base`.
     #[inline]
     fn above(&mut self, base: u32, group: &mut [u32], convert: impl Fn(u32) -> u32) -> Option<()> {
         if let [only] = group {
@@ -291,13 +292,13 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Limit of the table: smaller integers are looked up, in blocks with more arcs than this.
+/// Number of integers in the table: smaller ones are looked up, in blocks with more arcs than this.
 pub(super) const TABLE_LEN: usize = 4096;
 
-/// Fills `values` like [`unpack`] with converted values, but reads two per load if both fit.
+/// Fills `values` like [`unpack`] with converted values, but reads two per load if both fit in a word.
 #[inline]
 fn unpack_pairs(bytes: &[u8], width: u8, values: &mut [u32], mut convert: impl FnMut(u32) -> u32) {
-    // A pair begins at one of the first 8 bits of 64.
+    // A pair begins at one of the first 8 bits of the word loaded, so both must fit in the other 56.
     if width > 28 {
         unpack(bytes, width, values);
         values.iter_mut().for_each(|value| *value = convert(*value));
@@ -400,7 +401,7 @@ impl Scale {
         (Weight::from_code(code).value() * self.power + 0.5) as u32
     }
 
-    /// Returns how far the code is from that of its integer, zigzag.
+    /// Returns the zigzag difference between the code and that of its integer.
     #[inline]
     fn error(self, code: u32, integer: u32) -> u32 {
         let error = code.wrapping_sub(self.scheme.code(integer)) as i32;
@@ -416,7 +417,7 @@ impl Scale {
 
 /// Exclusive upper bound of integers; larger ones save nothing over codes.
 const INTEGER_LIMIT: u32 = 1 << 30;
-/// Exclusive upper bound of errors, zigzag: sums of repeated edges are off by a few units of the last digit.
+/// Exclusive upper bound of zigzag errors. Sums of repeated edges are off by a few units of the last digit.
 const ERROR_LIMIT: u32 = 16;
 
 /// Kinds of weights of a group: integers of the block's scheme, codes, or integers with corrections to their codes.

@@ -2,8 +2,7 @@
 //!
 //! Memory: 17 KiB, independent of the graph. Cost: one addition per node, and one per arc if weights differ.
 //!
-//! They are stored in `graph.json`, so a job on a graph knows them without a scan; verifying a graph counts them
-//! again.
+//! They are stored in `graph.json`, so a job on a graph knows them without a scan; verifying a graph counts them again.
 
 use crate::weight::Weight;
 use std::collections::BTreeMap;

@@ -10,8 +10,9 @@
 //!    trailer:  block_count u64 | index_offset u64 | checksum u64 | magic
 //! ```
 //!
-//! The trailer's checksum (xxh3-64) covers header, entries and the trailer's two numbers; an entry's checksum
-//! covers its block. All numbers are little-endian. Memory: 40 bytes per block.
+//! The trailer's checksum (xxh3-64) covers header, entries and the trailer's two numbers; an entry's checksum covers
+//! its block. All numbers are little-endian. Memory: 40 bytes per block. Stored graphs have this format: a change needs
+//! a new [`VERSION`].
 
 pub(super) use outcore_io::Sealed;
 use outcore_io::error::{Error, ErrorKind, Result};
@@ -103,8 +104,7 @@ impl IndexedWriter {
         Ok(Self::new(writer, magic))
     }
 
-    /// Resumes a file after its first `bytes`. Their blocks remain to be added with
-    /// [`IndexedWriter::add_block`].
+    /// Resumes a file after its first `bytes`. Their blocks remain to be added with [`IndexedWriter::add_block`].
     pub(crate) fn resume(files: &Files, path: &Path, magic: [u8; 8], bytes: u64) -> Result<Self> {
         let (block_bytes, buffers) = Self::buffers(files);
         let writer = Writer::resume(files, path, Grows::Apart, bytes, block_bytes, buffers)?;
@@ -137,7 +137,7 @@ impl IndexedWriter {
         Ok(Sealed { bytes, checksum: self.checksum_so_far(begun) })
     }
 
-    /// Returns the checksum of all blocks, by their checksums, and of an unfinished one.
+    /// Returns a checksum of the checksums of all blocks and of the bytes of an unfinished block.
     pub(super) fn checksum_so_far(&self, begun: &[u8]) -> u64 {
         index_checksum(self.magic, &self.entries, begun)
     }

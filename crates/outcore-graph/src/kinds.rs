@@ -49,13 +49,13 @@ impl KindNames {
 /// Two kinds of nodes, and how many there are of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeKinds {
-    /// Their names: that of the sources of edges first.
+    /// Names of the kinds: that of the sources of edges first.
     pub names: [String; 2],
-    /// Number of nodes of each.
+    /// Number of nodes of each kind.
     pub counts: [u64; 2],
 }
 
-/// Summary of a written file of kinds, as `graph.json` records it.
+/// Summary of a written file of kinds, recorded in `graph.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KindsSummary {
@@ -134,7 +134,7 @@ impl KindsWriter {
         Ok(Self { file, names, prefixes, block: Vec::new(), nodes: 0, second: 0, counts: [0; 2] })
     }
 
-    /// Appends the kind of the next node, whose name begins with it.
+    /// Appends the kind of the next node, which is the prefix of its name.
     ///
     /// # Errors
     /// `BadInput` for a name that begins with neither kind; `Io`, `DiskFull`.

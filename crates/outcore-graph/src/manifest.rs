@@ -1,4 +1,5 @@
-//! `graph.json`: counts and options of a graph, for people and programs, and the seal of its `arcs`.
+//! `graph.json`: counts and options of a graph, for people and programs, and the seal of its `arcs`. It is written
+//! last, so a directory without it is no graph. Older graphs lack newer fields, which must be optional.
 
 use super::BlockLimits;
 use super::histogram::{Bin, Histograms, degree_bins, weight_bins};
@@ -112,8 +113,8 @@ pub enum NodeNames {
 }
 
 impl NodeNames {
-    /// Returns the meaning of the names of a graph after nodes with other names were added; `None` is that of files,
-    /// whose nodes have no other order.
+    /// Returns the meaning of the names of a graph after nodes of other names were added. `None` is that of files,
+    /// which give nodes no order of their own.
     pub fn together(old: Option<Self>, new: Option<Self>) -> Option<Self> {
         match (old, new) {
             (None, None) => None,

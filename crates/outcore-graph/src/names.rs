@@ -11,7 +11,8 @@
 //! Front coding (Witten, Moffat, Bell, "Managing Gigabytes", 1999, 4.1) without sorting: accessions and addresses come
 //! in groups with common prefixes. Memory: two blocks and 40 bytes per block; reading and writing cost about 10 ns per
 //! name. Names may contain any bytes. The arc count in the entry of a block is the number of names that are not UTF-8,
-//! so that an output that cannot hold them is refused before the work. Older graphs count none.
+//! so that an output that cannot hold them is refused before the work. Older graphs count none. A change of the format
+//! needs a new `VERSION` (`index`).
 
 use super::index::{BlockEntry, HEADER_BYTES, IndexedWriter, read_index};
 use super::kinds::{KindNames, KindsSummary, KindsWriter};
@@ -187,7 +188,7 @@ impl NamesWriter {
             bytes.drain(..begin);
             at = 0;
             let more = saved.bytes.saturating_sub(offset).min(BLOCK_BYTES as u64) as usize;
-            // No name is as long as the remaining bytes.
+            // The block is longer than any name can be.
             if more == 0 || bytes.len() > BLOCK_BYTES {
                 break;
             }

@@ -169,7 +169,7 @@ impl Graph {
         self.shared.view.as_ref().map_or(total, |view| view.sum_of(total))
     }
 
-    /// Returns the exponent of the power of two by which weights are multiplied to bring the sum of all into the range
+    /// Returns the exponent of a power of two to multiply weights by. It brings the sum of all weights into the range
     /// from 2^-`most` to 2^`most`, so that products of sums stay in the range of `f64`; 0 for ordinary weights.
     ///
     /// # Errors
@@ -217,7 +217,7 @@ impl Graph {
         Block::load(&self.shared, block, &self.shared.file.read_range(offset, bytes)?)
     }
 
-    /// Reads the `wanted` blocks in their order, at most `depth` of them ahead.
+    /// Reads the `wanted` blocks in the order given, at most `depth` of them ahead.
     pub fn scan(
         &self,
         wanted: impl IntoIterator<Item = usize, IntoIter: Send + 'static>,

@@ -46,8 +46,7 @@ pub fn merge_bytes(limits: &Limits, tuning: &Tuning) -> u64 {
     limits.memory_bytes - GRAPH_WRITER_BYTES - tuning.write.excess_bytes()
 }
 
-/// Like [`merge_bytes`], with `held_bytes` still held by the read stage; `None` if too little
-/// remains.
+/// Like [`merge_bytes`], with `held_bytes` still held by the read stage; `None` if too little remains.
 pub fn merge_bytes_beside(limits: &Limits, held_bytes: u64, tuning: &Tuning) -> Option<u64> {
     merge_bytes(limits, tuning).checked_sub(held_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)
 }

@@ -23,15 +23,13 @@ struct ArcSums {
     loop_total: f64,
     is_weighted: bool,
     histograms: Histograms,
-    /// Sum of a hash of the edge over ascending arcs, minus the sum over descending ones: 0 if all come in
-    /// pairs.
+    /// Sum of a hash of the edge over ascending arcs, minus the sum over descending ones: 0 if all come in pairs.
     balance: u64,
 }
 
 impl Graph {
-    /// Reads everything and verifies all checksums, orders and counts; in an undirected graph also that every
-    /// arc has its opposite with the same weight (by a 64-bit sum of hashes). Names are verified if the graph
-    /// has them.
+    /// Reads everything and verifies all checksums, orders and counts; in an undirected graph also that every arc has
+    /// its opposite with the same weight (by a 64-bit sum of hashes). Names are verified if the graph has them.
     ///
     /// # Errors
     /// `CorruptFile`, `Io`, `Interrupted`.

@@ -1,9 +1,8 @@
 //! Views of a graph for a clustering method, without another file: light arcs omitted, weights multiplied by a power
 //! of two, loops that count once.
 //!
-//! A [`View`] changes arcs as they are decoded, so every reader of the graph sees the same ones. Blocks,
-//! degrees and counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight
-//! costs a comparison.
+//! A [`View`] changes arcs as they are decoded, so every reader of the graph sees the same ones. Blocks, degrees and
+//! counts remain those of the file and are upper bounds for the view. Per arc, the minimum weight costs a comparison.
 //!
 //! Seeding, sweeps and the closing scan see one graph, so their loops have no special cases. The result is that of a
 //! graph built without the omitted arcs as long as no block is full of arcs. The constant Potts model scans once for
@@ -54,10 +53,11 @@ impl View {
         self
     }
 
-    /// Maximum exponent of the sum of all weights for which products of two sums, one of them a small share of all
-    /// weights, and the reciprocals of such products are in the range of `f64`.
+    /// Maximum exponent of the sum of all weights if products of sums are computed. Up to it, the product of two sums,
+    /// one of them a small share of all weights, and the reciprocal of that product are in the range of `f64`.
     pub const PRODUCT_EXPONENT_MAX: i32 = 300;
-    /// Maximum exponent of the sum of all weights for which all other sums and single weights are, likewise.
+    /// Maximum exponent of the sum of all weights for which every other sum, and every weight, is in the range of
+    /// `f64`.
     pub const SUM_EXPONENT_MAX: i32 = 900;
 
     /// Returns whether the view changes nothing.

@@ -66,7 +66,7 @@ pub(crate) struct Account {
     /// Whether a bad line is an error.
     pub(crate) stop: bool,
     rejects: Option<Rejects>,
-    /// Current file and its number of edges and bad lines, if it was read from its beginning.
+    /// Current file, and the number of its edges and bad lines so far; `None` if it was not read from its beginning.
     lines_of_file: Option<(usize, u64)>,
 }
 
@@ -173,7 +173,7 @@ impl Account {
         Ok(())
     }
 
-    /// Checks the number of entries of a file that has been read against the number that it declares.
+    /// Checks that a file that has been read has the number of entries that it declares.
     fn check_lines_of_file(&mut self, files: &[OpenFile]) -> Result<()> {
         let Some((file, found)) = self.lines_of_file.take() else { return Ok(()) };
         let file = &files[file];

@@ -34,17 +34,15 @@ pub(crate) enum Problem {
     NoRow,
     /// More columns than the header names.
     ExtraColumn,
-    /// Repeated header.
     HeaderAgain,
     /// Name that stands for a missing value.
     MissingName,
-    /// Fraction as a name, where others are whole numbers.
+    /// Fraction as a name, in a column of whole numbers.
     FractionName,
     /// Line that begins like a comment, and has the columns of an edge.
     CommentOrEdge,
     /// Quote that is not closed before the line ends.
     OpenQuote,
-    /// Text after the closing quote.
     TextAfterQuote,
     LineTooLong,
 }
@@ -106,14 +104,14 @@ pub(crate) struct Origin {
 /// Piece of a file as text or rows, and the edges in it, or the names of a node list.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedChunk {
-    /// Its edges or names, once it is parsed: rows of a table and adjacency lists are from the beginning, lines are not.
+    /// Edges or names, once the chunk is parsed. Rows of tables and adjacency lists arrive parsed, lines do not.
     pub(crate) edges: EdgeChunk,
     pub(crate) used: usize,
     pub(crate) origin: Origin,
     /// Start of the next chunk, if it is known.
     pub(crate) next: Option<Origin>,
     pub(crate) lines: u64,
-    /// Number of edges that only make a node: its loops of weight 0, which no file has.
+    /// Number of edges that only add a node: loops of weight 0 that the reader made, which no file has.
     pub(crate) alone: u64,
     pub(crate) done_bytes: u64,
     pub(crate) faults: Vec<LineFault>,

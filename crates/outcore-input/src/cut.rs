@@ -93,7 +93,8 @@ impl LineCutter<'_> {
         self.sink.take(chunk)
     }
 
-    /// Returns where to cut complete lines so that there are not too many: the end and the number of lines.
+    /// Returns where to cut the complete lines, so that a chunk has few enough of them: the end, and the number of
+    /// lines.
     fn cut(&self, text: &[u8]) -> (usize, u64) {
         let most = self.task.chunk_bytes.div_ceil(BYTES_PER_LINE);
         let lines = memchr::memchr_iter(b'\n', text).count();

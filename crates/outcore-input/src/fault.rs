@@ -103,7 +103,7 @@ pub(super) fn escaped_parts([before, marked, after]: [&[u8]; 3]) -> (String, (us
     (text, span)
 }
 
-/// Returns the place of a bad row, all of which is shown, by its number and its column.
+/// Returns the place of a bad row, by its number and its column. All of the row is shown.
 pub(super) fn row_place(bad: &BadLine<'_>, line: u64, column: u64) -> Place {
     let BadLine { fault, text, .. } = *bad;
     let [from, start, end, to] =

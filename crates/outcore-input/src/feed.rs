@@ -69,7 +69,7 @@ impl FileReader {
 
 /// Chunks of all files, in order.
 pub(super) struct Feed {
-    /// The thread until the first batch is requested, so that the caller can check first what it needs.
+    /// The reader, until its thread starts with the first batch. So the caller can first check what the reader needs.
     waiting: Option<(FileReader, ChunkSender)>,
     chunks: Receiver<Message>,
     recycle: Sender<ParsedChunk>,
@@ -100,8 +100,8 @@ impl Feed {
         }
     }
 
-    /// Receives up to a batch of chunks. Returns what followed the last one of all: the bytes of the files, the first of
-    /// which is named for a thread that stopped, or an error.
+    /// Receives up to a batch of chunks. At the end, returns what followed the last chunk: the bytes of the files, or
+    /// an error. If the thread stopped, the error names the file `first`.
     pub(super) fn receive(&mut self, batch: &mut Batch, first: &Path) -> Option<Result<u64>> {
         if let Some((reader, sender)) = self.waiting.take() {
             // Never joined, as it may wait for a pipe that is never written. It ends when the channel closes.
@@ -147,7 +147,8 @@ pub(super) fn parse_all(
     use rayon::prelude::*;
     let source = |chunk: &ParsedChunk| &files[chunk.origin.file].source;
     let is_open = |chunk: &ParsedChunk| chunk.edges.has_lines || source(chunk).kinds().is_some();
-    // What is read line by line is complete, and can be read in a forked process, which has no threads of the pool.
+    // Chunks that arrive parsed need no pool, so a forked process can read them, although it lacks the threads of the
+    // pool.
     if !chunks.iter().any(is_open) {
         return;
     }

@@ -15,15 +15,16 @@ pub(crate) struct Layout {
     pub(crate) target: usize,
     pub(crate) weight: Option<usize>,
     pub(crate) transform: WeightTransform,
-    /// Whether lines may have no columns after the last required one, because other lines have none.
+    /// Whether a column after the last required one is a fault, since the sampled lines have none.
     pub(crate) is_exact: bool,
     pub(crate) comment: Vec<u8>,
-    /// Whether a comment that has the columns of an edge is a bad line, because nobody said that it is none.
+    /// Whether a comment that has the columns of an edge is a bad line, since the user did not say that it is a
+    /// comment.
     pub(crate) doubts_comments: bool,
     pub(crate) rows: Rows,
     /// Whether lines are FASTA, with a name after `>`.
     pub(crate) is_fasta: bool,
-    /// Text in place of a name where there is none; empty if every text is a name.
+    /// Text that stands for a missing name; empty if every text is a name.
     pub(crate) absent: Vec<u8>,
 }
 

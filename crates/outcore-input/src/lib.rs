@@ -70,7 +70,7 @@ mod text;
 
 pub use account::{InputState, InputSummary};
 pub use catalog::{FormatRow, formats};
-pub use format::names::choose_columns;
+pub use format::column_names::choose_columns;
 pub use lists::communities::{CLUSTERS_MARK, community_number, is_label};
 pub use memory::*;
 pub use open::{any_has_comments, examine};

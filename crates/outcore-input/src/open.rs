@@ -72,7 +72,7 @@ fn refuse_useless(files: &[OpenFile], options: &InputOptions) -> Result<()> {
     let no_lines = !files.iter().any(|file| file.facts.has_lines);
     // Files of edges and of communities share this option: one of them is enough.
     let no_comments = !options.shares_comment && !files.iter().any(|file| file.facts.has_comments);
-    // Options about columns say nothing about those of the list of nodes.
+    // Options about columns do not apply to the list of nodes.
     let edges = &files[..options.paths.len().min(files.len())];
     let no_columns = !edges.iter().any(|file| file.facts.has_columns);
     let no_kinds = !edges.iter().any(|file| file.facts.has_columns || file.facts.may_be_two_mode);
@@ -151,8 +151,8 @@ pub fn examine(
     Ok((describe(&file).remove(0), uses))
 }
 
-/// Returns whether a prefix of comments has an effect on any of these files. One that cannot be read is reported when it
-/// is; a pipe is read only once.
+/// Returns whether a prefix of comments may have an effect on any of these files. It may in a pipe, which is read only
+/// once, and in a file that cannot be read, which is reported later.
 pub fn any_has_comments(files: &Files, all: impl IntoIterator<Item = InputOptions>) -> bool {
     let room = DecodeRoom { workers: 1, bytes: 0 };
     all.into_iter().any(|options| {
@@ -217,12 +217,12 @@ pub(super) fn kinds_bytes(memory: BatchMemory) -> u64 {
     text + KINDS_WRITER_BYTES
 }
 
-/// Iterates over the files of edges: what the names of their sources and targets begin with, if these are of two kinds.
+/// Iterates over the files of edges: the prefixes of the names of sources and targets, if these are of two kinds.
 pub(super) fn kinds_of_files(files: &[OpenFile]) -> impl Iterator<Item = Option<&[String; 2]>> {
     files.iter().filter(|file| file.facts.is_weighted.is_some()).map(|file| file.source.kinds())
 }
 
-/// Returns what names begin with if nodes are of two kinds, the same in all files of edges.
+/// Returns the prefixes of names, if nodes are of two kinds that are the same in all files of edges.
 pub(super) fn common_kinds(files: &[OpenFile]) -> Option<&[String; 2]> {
     let mut all = kinds_of_files(files);
     let first = all.next()??;

@@ -247,7 +247,7 @@ pub struct InputOptions {
     pub nodes: Option<PathBuf>,
     /// Format of the edges.
     pub format: EdgeFormat,
-    /// Format of communities, where lines are those.
+    /// Format of communities, if the files hold communities.
     pub community_format: CommunityFormat,
     /// Number of modules of a path, from the top, that make a community; see [`CommunityInput::depth`].
     pub community_depth: Option<u32>,
@@ -394,7 +394,7 @@ impl BatchMemory {
         let parsed = lines * edge.max(size_of::<LineFault>() as u64);
         let in_batches = (batches * chunks) as u64 * (text + parsed);
         let in_channels = (3 * chunks + 4) as u64 * text;
-        // BGZF: groups that wait or are being inflated, both packed and as text. gzip and zstd take less.
+        // BGZF takes most: its waiting and its inflating groups are held both compressed and as text.
         let inflating = (2 * threads as u64 + 3) * (2 << 20) + (8 << 20);
         in_batches + in_channels + inflating
     }
@@ -446,12 +446,12 @@ pub struct CommunityInput {
     /// Whether other files are read with the same prefix, so that it may have no effect on these.
     #[serde(default)]
     pub shares_comment: bool,
-    /// Columns of the node and of its community; as the file says if not given.
+    /// Columns of the node and of its community; if not given, the file decides.
     pub columns: Option<Vec<Column>>,
     /// Format of the files.
     pub format: CommunityFormat,
-    /// Number of modules of a path, from the top, that make a community, where nodes have paths. By default 1, and in
-    /// trees of Infomap all, the modules that hold nodes; where communities must be numbers, always 1.
+    /// Number of modules of a path, from the top, that make a community, where nodes have paths. By default 1; in trees
+    /// of Infomap, all modules down to the node. Always 1 where communities must be numbers.
     #[serde(default)]
     pub depth: Option<u32>,
 }

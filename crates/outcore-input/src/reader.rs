@@ -44,7 +44,7 @@ pub struct EdgeReader {
     files: Vec<OpenFile>,
     weighted: bool,
     total_bytes: Option<u64>,
-    /// Whether text that another reader has read must be decompressed again first.
+    /// Whether this reader must decompress again the text that another reader has read.
     repeats: bool,
     feed: Feed,
     account: Account,
@@ -155,7 +155,7 @@ impl EdgeReader {
         self.account.can_be_saved() && self.files.iter().all(|file| !file.facts.is_one_pass)
     }
 
-    /// Returns whether text that another reader has read is decompressed again first.
+    /// Returns whether this reader must decompress again the text that another reader has read.
     pub fn repeats(&self) -> bool {
         self.repeats
     }
@@ -175,7 +175,7 @@ impl EdgeReader {
         self.total_bytes
     }
 
-    /// Returns the stored bytes of the files that the batches so far came from.
+    /// Returns the stored bytes of the files that the batches so far cover.
     pub fn done_bytes(&self) -> u64 {
         self.account.done_bytes
     }

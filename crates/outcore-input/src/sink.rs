@@ -26,13 +26,12 @@ pub(super) const STREAM_NAME: &str = "the table";
 pub(super) struct DecodeRoom {
     /// Maximum number of threads.
     pub(super) workers: usize,
-    /// Memory for more than one thread.
+    /// Memory that may be used for more than one thread.
     pub(super) bytes: u64,
 }
 
 /// Why reading ends early.
 pub(super) enum Halt {
-    /// No more chunks are wanted.
     Unwanted,
     Failed(Error),
 }
@@ -57,7 +56,6 @@ pub(super) fn is_whole(progress: Progress) -> Result<bool> {
 
 /// Receiver of chunks.
 pub(super) trait ChunkSink: Send {
-    /// Takes the next chunk.
     fn take(&mut self, chunk: ParsedChunk) -> Progress;
     /// Returns a chunk to fill.
     fn spare(&mut self) -> ParsedChunk;
@@ -70,18 +68,18 @@ pub(super) type Sink<'a> = &'a mut dyn ChunkSink;
 #[expect(clippy::large_enum_variant, reason = "nearly all messages are chunks")]
 pub(super) enum Message {
     Chunk(ParsedChunk),
-    /// Everything has been read, so many bytes; or nothing more can be.
+    /// The end: the number of bytes read if all were read, or the error that ended reading.
     End(Result<u64>),
 }
 
-/// End of the channels of such a thread, whose chunks come back to be filled again.
+/// A reading thread's end of the channels. Its chunks come back to be filled again.
 pub(super) struct ChunkSender {
     pub(super) to: Sender<Message>,
     pub(super) recycled: Receiver<ParsedChunk>,
 }
 
 impl ChunkSender {
-    /// Sends what follows the chunks, unless no more are wanted; returns whether more of them are.
+    /// Sends what follows the chunks, if more are wanted; returns whether they are.
     pub(super) fn end(&self, last: Progress<u64>) -> bool {
         let last = match last {
             Ok(bytes) => Ok(bytes),
@@ -106,7 +104,7 @@ impl ChunkSink for ChunkSender {
 /// that many rows is as large as that of a text chunk of four times the size.
 pub(super) const ROW_BYTES: usize = 80;
 
-/// Function that counts a chunk; returns how long its rows would be as text. The number is that of its bytes, if it is
+/// Function that counts a chunk, which has this number of bytes if it is text; returns how long its rows would be as
 /// text.
 pub(super) type Count<'a> = &'a mut (dyn FnMut(&ParsedChunk, Option<usize>) -> u64 + Send);
 

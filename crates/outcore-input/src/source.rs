@@ -79,7 +79,7 @@ pub(crate) struct SourceFacts {
     pub(crate) description: Option<String>,
     /// Whether edges have weights; `None` if there are no edges.
     pub(crate) is_weighted: Option<bool>,
-    /// Whether lines are split, and whether columns can be chosen, so that the options about that have an effect.
+    /// Whether lines are split, and columns can be chosen, so that the options about these have an effect.
     pub(crate) has_lines: bool,
     pub(crate) has_columns: bool,
     /// Whether the ends of edges may be two kinds of nodes.
@@ -127,7 +127,7 @@ impl OpenFile {
 pub(crate) struct ReadTask<'a> {
     pub(crate) files: &'a Files,
     pub(crate) path: &'a Path,
-    /// Start of what is wanted.
+    /// Place at which reading starts.
     pub(crate) begin: Origin,
     /// Bytes of a chunk of text.
     pub(crate) chunk_bytes: usize,
@@ -136,7 +136,7 @@ pub(crate) struct ReadTask<'a> {
     pub(crate) done_bytes: u64,
     /// Whether reading ends at the first bad row of a table.
     pub(crate) stop: bool,
-    /// Whether only a sample is wanted, of edges rather than of nodes without any.
+    /// Whether only a sample is wanted, which prefers edges to nodes without edges.
     pub(crate) is_sample: bool,
 }
 
@@ -186,10 +186,11 @@ const SAMPLED_CHUNK_BYTES: usize = 256 << 10;
 pub(crate) struct FileSample {
     /// Bytes of its text.
     pub(crate) text_bytes: f64,
-    /// Whether the sample is the complete file, and whether it is spread over it.
+    /// Whether the sample is the complete file.
     pub(crate) is_whole: bool,
+    /// Whether the sample is spread over the file.
     pub(crate) is_spread: bool,
-    /// Rows, and columns if these are other nodes, of a matrix.
+    /// Number of rows of a matrix, plus that of its columns if these are other nodes.
     pub(crate) matrix_nodes: u64,
     /// Nodes that a list declares, of which the sample has only some.
     pub(crate) declared_nodes: u64,

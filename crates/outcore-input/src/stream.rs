@@ -3,7 +3,7 @@
 #[cfg(feature = "streams")]
 pub use with_streams::TableStream;
 
-/// Table that the caller has in memory; impossible without the feature `streams`.
+/// Table that the caller has in memory. No value exists without the feature `streams`.
 #[cfg(not(feature = "streams"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableStream {}

@@ -1,7 +1,7 @@
 //! Limits that a user sets for a job, their minimum, and the slack beyond them.
 //!
-//! Each stage divides its share of a limit itself: methods of [`Limits`] are next to the costs of the modules
-//! that use them (`io::tuning`, `input::cost`, `graph::cost`, `cluster::cost`). `plan` adds up.
+//! Each stage divides its share of a limit itself: methods of [`Limits`] are next to the costs of the modules that use
+//! them (`io::tuning`, `input::memory`, `graph::size`). `plan` adds up.
 
 use crate::units::MIB;
 

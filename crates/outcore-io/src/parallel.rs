@@ -54,7 +54,7 @@ fn spawn_boxed(task: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
     std::thread::spawn(task)
 }
 
-/// Nobody is at the other end of a channel, or nothing is in it.
+/// Nobody is at the other end of a channel, or no value is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closed;
 

@@ -60,7 +60,7 @@ fn pressure(text: &str) -> Option<String> {
     Some(average.to_owned())
 }
 
-/// Time of all processors since the system was started, in its own unit.
+/// Time of all processors since the system was started, in clock ticks of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticks {
     all: u64,

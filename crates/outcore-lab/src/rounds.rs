@@ -31,7 +31,7 @@ const TRIES: u32 = 3;
 const ADDITIONAL: u32 = 3;
 /// Ratio of a canary to the baseline from which on the machine counts as disturbed.
 pub(crate) const DISTURBED: f64 = 1.5;
-/// Maximum seconds of a run that is repeated.
+/// Maximum seconds of a run that is repeated at once, if the machine was disturbed.
 const REPEATED_SECONDS: f64 = 0.25;
 
 /// One way to do the work.
@@ -269,7 +269,7 @@ impl<'w, 'm> Rotation<'w, 'm> {
             Ok(sample) => sample,
             Err(reason) => return Ok(Err(reason)),
         }];
-        // Compared rows should not differ in this, so their first round decides.
+        // The first round decides how often a method runs in every round, since compared samples must be alike.
         let first = self.turns.iter().find(|turn| turn.method == method);
         let first = first.and_then(|turn| turn.samples.first()).unwrap_or(&runs[0]);
         if first.wall_seconds < SHORT_SECONDS {

@@ -30,8 +30,8 @@ pub struct Row {
     pub wall_seconds: Option<Interval>,
     /// Number of outliers by elapsed time; they count like all other runs.
     pub outliers: u32,
-    /// Cost over that of the first row of its group, round by round; its interval holds together with those of all
-    /// other comparisons of the experiment. `None` for the first row itself, and with too few rounds.
+    /// Cost over that of the first row of its group, round by round; its interval holds simultaneously with those of
+    /// all other comparisons of the experiment. `None` for the first row itself, and with too few rounds.
     pub ratio: Option<Interval>,
 }
 

@@ -158,7 +158,7 @@ pub fn outliers(values: &[f64]) -> usize {
 /// Comparison of two ways: the logarithm of their ratio in each round; `None` for rounds in which one did not run.
 pub type LogRatios = Vec<Option<f64>>;
 
-/// Returns the ratio of each comparison with an interval. All intervals of the family hold together, at the level
+/// Returns the ratio of each comparison with an interval. All intervals of the family hold simultaneously, at the level
 /// that keeps a whole run within [`FALSE_RUNS`]; `None` for comparisons of too few rounds.
 pub fn together(family: &[LogRatios]) -> Vec<Option<Interval>> {
     let moments: Vec<Moments> =
@@ -247,7 +247,7 @@ fn critical(mut extremes: Vec<f64>) -> Option<f64> {
     if allowed == 0 { None } else { extremes.get(allowed).copied() }
 }
 
-/// Returns the ratio of each figure in a second report to that in the first, with intervals that hold together.
+/// Returns the ratio of each figure in a second report to that in the first, with simultaneous intervals.
 /// `family` lists the logarithms of the figures, round by round, of both reports; they must not be empty.
 pub fn between(family: &[(Vec<f64>, Vec<f64>)]) -> Vec<Option<Interval>> {
     let enough = |sides: &&(Vec<f64>, Vec<f64>)| sides.0.len().min(sides.1.len()) >= ROUNDS_MIN;

@@ -22,7 +22,7 @@ use maud::{Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Sorts tables and keeps drawings in place; see there.
+/// Script that sorts tables and keeps drawings in place; the file says more.
 const SCRIPT: &str = include_str!("script.js");
 /// Hash of the script; a test of the Python package compares the two.
 const SCRIPT_HASH: &str = "sha256-/EAOMRIFnXUuzmH8ipIAeHtav1dSx2Yl+oRRqbIuKwo=";

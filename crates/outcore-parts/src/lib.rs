@@ -28,14 +28,14 @@ mod moving;
 mod propagate;
 #[cfg(test)]
 mod tests;
-// The specification of the engine, which refers to its modules through its own crate.
+// The test oracle of the engine, which refers to its modules through its own crate.
 #[cfg(test)]
 #[path = "../../outcore-cluster/src/tests/oracle_levels/mod.rs"]
 #[expect(dead_code, reason = "the tests of the engine use the rest")]
 mod oracle_levels;
 #[cfg(test)]
 use outcore_cluster::{Method, Seeding, base, kernel};
-/// What the specification takes from inside the engine, and a single sweep does not need.
+/// What the oracle takes from inside the engine, and a single sweep does not need.
 #[cfg(test)]
 #[expect(dead_code, reason = "only sweeps are compared")]
 mod merges {

@@ -5,9 +5,10 @@
 //! effect in the next sweep. A part that receives new moves from a part before it sweeps again; it therefore saves its
 //! labels before the sweep, the messages received, and a checksum of each message sent.
 //!
-//! A sweep may also end after any round (`is_exact` is false). Moves received after its last round then take effect in the
-//! next sweep, where nodes are active again whose label, or that of a neighbor in a part before, differs from the label of
-//! the round before: others have moved by that. The result depends on the bounds of the parts; it is no longer the engine's.
+//! A sweep may also end after any round (`is_exact` is false). Moves received after its last round then take effect in
+//! the next sweep. There, a node is active again if its label, or that of a neighbor in an earlier part, differs from
+//! that of the round before, since other nodes have moved by the old label. The result depends on the bounds of the
+//! parts; it is no longer the engine's.
 
 use super::words::{Words, put, put_bytes};
 use super::{Labeled, Message, Part, Places, damaged};
@@ -47,7 +48,7 @@ pub struct Rounds {
     labels: Vec<u32>,
     /// One bit per own node: whether it is active before the sweep.
     active: Vec<u32>,
-    /// Nodes outside, ascending.
+    /// Nodes outside the part to which it has arcs, ascending.
     outside: Vec<u32>,
     /// Labels of the nodes outside before the sweep.
     around: Vec<u32>,
@@ -57,8 +58,8 @@ pub struct Rounds {
     moved_to: Vec<u32>,
     /// One bit per own node: whether it is active after the sweep.
     active_after: Vec<u32>,
-    /// Own nodes whose labels after the last round differ from those after the round before, or before the sweep, ascending:
-    /// other parts have not seen them. Unless sweeps are exact.
+    /// Own nodes, ascending, whose labels after the last round differ from those after the round before it, or before
+    /// the sweep. Other parts have not seen these labels. Empty if sweeps are exact.
     revised: Vec<u32>,
     /// Checksums of the messages sent in this sweep, by recipient.
     sent: BTreeMap<u32, u64>,

@@ -11,8 +11,9 @@ use outcore::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Maximum edges of a batch, and bytes of names from which one is complete.
+/// Maximum number of edges in a batch.
 const BATCH_EDGES: usize = 1 << 14;
+/// Bytes of names at which a batch is complete.
 const BATCH_BYTES: usize = 4 << 20;
 /// Number of batches that wait to be read.
 const AHEAD: usize = 2;

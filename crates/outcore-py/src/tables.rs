@@ -116,16 +116,16 @@ pub(crate) fn read_rows(
     detached(py, || results::labels_of_rows(path, rows, count)).map(Numbers::whole)
 }
 
-/// Returns the share of the starts in which each node in a file stays with its community, in its order, as one array
-/// for numpy; None if the file lacks it.
+/// Returns, for each node of a file in order, the share of the starts in which it stays with its community, as one
+/// array for numpy; None if the file has no such column.
 #[pyfunction]
 pub(crate) fn read_stability(py: Python<'_>, path: PathBuf) -> PyResult<Option<Numbers>> {
     let shares = detached(py, || results::stability(&path))?;
     Ok(shares.map(|shares| Numbers { numbers: Array::Real(shares) }))
 }
 
-/// Returns the groups of the nodes in a file, on `count` levels below the communities, in its order: one array for numpy,
-/// those of a level one after the other. None if the file lacks them.
+/// Returns the groups of a file's nodes, on `count` levels below the communities: one array for numpy, level by level,
+/// each in file order. None if the file has no such columns.
 #[pyfunction]
 pub(crate) fn read_groups(
     py: Python<'_>,

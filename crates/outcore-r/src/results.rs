@@ -55,7 +55,7 @@ fn read_nodes(path: &str, names: &str) -> savvy::Result<Sexp> {
     list.into()
 }
 
-/// Returns the share of the starts in which each node in a file stays with its community; nothing if the file lacks it.
+/// Returns the share of the starts in which each node in a file stays with its community; nothing if it is not there.
 #[savvy]
 fn read_stability(path: &str) -> savvy::Result<Sexp> {
     let shares = stability(path.as_ref());
@@ -63,8 +63,8 @@ fn read_stability(path: &str) -> savvy::Result<Sexp> {
     OwnedRealSexp::try_from_slice(shares.unwrap_or_default())?.into()
 }
 
-/// Returns the groups of the nodes in a file on `count` levels, those of a level one after the other; nothing if the file
-/// lacks them.
+/// Returns the groups of a file's nodes on `count` levels below the communities, level by level; nothing if the file
+/// has no such columns.
 #[savvy]
 fn read_groups(path: &str, count: f64) -> savvy::Result<Sexp> {
     let found = groups(path.as_ref(), count as usize);

@@ -7,7 +7,7 @@ use super::shape::{
 use outcore_io::units::MIB;
 use outcore_io::{Cramped, Tuning};
 
-/// Beyond this number of runs, predictions assume full passes.
+/// Number of runs up to which passes are counted exactly; with more, predictions assume full passes.
 const RUNS_COUNTED: u64 = 1 << 12;
 
 /// Input of a sort.
@@ -19,7 +19,7 @@ pub struct Records {
     pub bytes: u64,
     /// Maximum number of records added at a time, for which there must be room.
     pub at_once: u64,
-    /// Number of these that are actually kept.
+    /// Number of records that are really added then, since some of the room may stay empty.
     pub kept: u64,
 }
 
@@ -51,8 +51,7 @@ pub struct Sorting {
 }
 
 impl Sorting {
-    /// Predicts a sort that forms runs with the first budget and merges them with the second, on `threads`
-    /// threads.
+    /// Predicts a sort that forms runs with the first budget and merges them with the second, on `threads` threads.
     pub fn of(records: Records, budgets: [u64; 2], threads: usize, tuning: &Tuning) -> Self {
         let [forming, merging] = budgets.map(|budget| budget.saturating_sub(FIXED_BYTES));
         let bytes = records.count.saturating_mul(records.bytes);
@@ -81,7 +80,7 @@ impl Sorting {
     }
 }
 
-/// Returns the peak disk space of runs and their merged form while one becomes the other: a segment of a run
+/// Returns the peak disk space while runs are merged, of the runs and the merged records together. A segment of a run
 /// is deleted only when all of it has been merged.
 pub fn merge_disk_bytes(run_bytes: u64, run_count: u64, merged_bytes: u64) -> u64 {
     let behind = (run_count * SEGMENT_BYTES).max(run_bytes / SEGMENTS).min(run_bytes);
@@ -89,8 +88,8 @@ pub fn merge_disk_bytes(run_bytes: u64, run_count: u64, merged_bytes: u64) -> u6
     (run_bytes + (share * merged_bytes as f64) as u64).max(merged_bytes + behind)
 }
 
-/// Returns the number of runs, and the size of the largest ones, of records with these bytes and this maximum size of a
-/// run; `full` is the bytes that a run of a given size holds.
+/// Returns the number of runs for `bytes` of records, and the maximum size of the last runs. No run exceeds `most`
+/// bytes; `full` returns the bytes that fill a run of a given maximum.
 fn runs(bytes: u64, most: u64, full: impl Fn(u64) -> u64) -> (u64, u64) {
     let most = most.max(MIB);
     let (mut count, mut left) = (0, bytes);
@@ -115,7 +114,7 @@ fn passes(run_count: u64, fan_in: u64) -> (u64, f64, u64) {
         passes += 1;
         moved += 1.0;
     }
-    // Each run by its share of the records, as in the sort.
+    // Each run is represented by its share of the records; runs are merged as in the sort.
     let mut runs = vec![1.0 / count as f64; count as usize];
     while runs.len() as u64 > fan_in {
         let mut rest = &runs[..];

@@ -7,7 +7,7 @@ use outcore_io::Files;
 use outcore_io::error::Result;
 use std::path::{Path, PathBuf};
 
-/// Directory shared by the runs in it: removed with the last of them, unless it was passed in.
+/// Directory shared by its runs. The last run removes it, unless the caller passed it in.
 pub(super) struct RunDirectory {
     files: Files,
     path: PathBuf,

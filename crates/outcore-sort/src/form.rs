@@ -92,7 +92,8 @@ impl<R: Record> Drop for Former<R> {
     fn drop(&mut self) {
         self.collected = None;
         if let Some(thread) = self.thread.take() {
-            // Runs that were not taken are dropped with it; files may be removed only when nothing writes them.
+            // The thread drops the runs that were not taken. It ends first, since files may be removed only when
+            // nothing writes them.
             let _ = thread.join();
         }
     }
@@ -129,7 +130,7 @@ impl<R: Record> Bucket<R> {
         blocks.clear();
         let cells = division.arrange(records, scratch);
         if scratch.capacity() > most_kept::<R>() {
-            // The encoded blocks take its place.
+            // Frees this memory for the encoded blocks.
             *scratch = Vec::new();
         }
         for cell in cells {
@@ -144,8 +145,8 @@ impl<R: Record> Bucket<R> {
     }
 }
 
-/// Returns the maximum number of records that a bucket keeps room for: there are many of them, and any one can be as large
-/// as a run.
+/// Returns how many records a bucket may keep memory for between uses. There are many buckets, and any one can be as
+/// large as a run.
 const fn most_kept<R>() -> usize {
     LARGE_BYTES / size_of::<R>()
 }

@@ -2,17 +2,17 @@
 //! as far as the merge needs.
 //!
 //! Records are collected in memory; every 32 MiB of them are divided by key into cells of a few thousand on all cores
-//! (`radix`) and written as a run of compressed blocks (`run`), while the next ones are collected (`form`). Run sizes grow
-//! with the number of runs, up to what the budget allows (`shape`). One merge (`merge`) then gathers the blocks of a range
-//! of keys from all runs and sorts them in the cache, after additional passes if there are more runs than the budget can
-//! merge at a time. Data that fits in the first run never touches the disk. The sort is stable.
+//! (`radix`) and written as a run of compressed blocks (`run`), while the next ones are collected (`form`). Run sizes
+//! grow with the number of runs, up to what the budget allows (`shape`). One merge (`merge`) then gathers the blocks of
+//! a range of keys from all runs and sorts them in the cache, after additional passes if there are more runs than the
+//! budget can merge at a time. Data that fits in the first run never touches the disk. The sort is stable. The order
+//! depends only on the records and on the order in which they were added, never on budget, threads or runs.
 //!
 //! Memory: the budget. Disk: every record once, encoded by [`Record::encode`]; merged parts of the runs are
 //! deleted on the way. I/O: one sequential write and one read per pass.
 //!
-//! Rows are declared by their fields ([`records!`]) and sorted by a [`RowSorter`]; records for inner loops define their own
-//! key and encoding ([`Record`]).
-//! `examples/sort_file.rs` sorts a file of records that is larger than memory.
+//! Rows are declared by their fields ([`records!`]) and sorted by a [`RowSorter`]; records for inner loops define their
+//! own key and encoding ([`Record`]). `examples/sort_file.rs` sorts a file of records that is larger than memory.
 //!
 //! ```
 //! use outcore_sort::{RowSorter, io::Files, records};
@@ -80,7 +80,7 @@ const ADDED_RECORDS: usize = 4096;
 const OUT_RECORDS: usize = 16 << 10;
 /// Minimum number of records in an ordered piece, if they are not added by several threads.
 const PIECE_RECORDS: usize = 16 << 10;
-/// Number of records for which there is room before a whole run is reserved.
+/// Number of records up to which memory is reserved in small steps; beyond it, that of a whole run is reserved.
 const FEW_RECORDS: usize = 32 << 10;
 
 /// Summary of a sort.
@@ -148,8 +148,8 @@ impl<R: Record> Sorter<R> {
         })
     }
 
-    /// Like [`Sorter::new`], with the runs in `directory` itself: it exists, belongs to this sort alone, and
-    /// is not removed, so that another process finds the runs that a checkpoint refers to.
+    /// Like [`Sorter::new`], but keeps the runs in `directory` itself. The directory exists, belongs to this sort
+    /// alone, and is not removed, so that another process can find the runs of a checkpoint.
     pub fn with_directory(
         files: &Files,
         directory: &Path,
@@ -310,7 +310,7 @@ impl<R: Record> Sorter<R> {
         }
         let spaces = &collected.spaces;
         let fill = |(part, out): (usize, &mut [R])| {
-            // It stays in the cache until it is in order.
+            // These records stay in the cache until they are in order.
             let mut space = spaces.take(out.len());
             let (count, found) = fill(part, &mut space)?;
             let piece = Piece::order(&space[..count], &mut out[..count]);
@@ -407,7 +407,6 @@ impl<R: Record> Sorter<R> {
         Ok(Sorted::new(Vec::new(), Some(self.merge(runs)?), self.summary))
     }
 
-    /// Starts a merge.
     fn merge(&self, runs: Vec<Run<R>>) -> Result<Merge<R>> {
         let (shape, count) = (&self.shape, runs.len() as u64);
         let window_records = shape.window_records(count) as usize;
@@ -419,7 +418,7 @@ impl<R: Record> Sorter<R> {
             window_records,
             blocks_at_once: (window_records / shape.block_records).max(1),
         };
-        // Half of the threads wait for the disk.
+        // Two threads per core, as half of them wait for the disk.
         Ok(Merge::new(runs, width, form::pool(2 * self.threads)?))
     }
 
@@ -460,9 +459,9 @@ impl<R: Record> Sorter<R> {
 struct Collected<R> {
     records: Vec<R>,
     filled: usize,
-    /// End of the room made for single records.
+    /// Index up to which single records can be added without making room.
     room: usize,
-    /// Ordered pieces of the records; some of the last ones are not in any yet.
+    /// Ordered pieces of the records. The last records may not be in a piece yet.
     pieces: Vec<Piece>,
     in_pieces: usize,
     /// Space where pieces are filled.
@@ -486,7 +485,7 @@ impl<R: Record> Collected<R> {
         &mut self.records[self.filled..needed]
     }
 
-    /// Orders the records after the last piece as another one.
+    /// Orders the records after the last piece, which become a new piece.
     fn end_piece(&mut self) {
         let records = &mut self.records[self.in_pieces..self.filled];
         if !records.is_empty() {
@@ -524,7 +523,7 @@ impl<R: Record> Spaces<R> {
     }
 }
 
-/// Moves the filled beginning of every part up to the previous one; returns the total count.
+/// Moves the filled records of each part to the end of those of the previous part; returns their total number.
 fn close_gaps<R: Copy>(records: &mut [R], lens: &[usize], counts: &[usize]) -> usize {
     let (mut filled, mut begin) = (0, 0);
     for (&len, &count) in lens.iter().zip(counts) {

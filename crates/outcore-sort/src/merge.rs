@@ -43,7 +43,7 @@ struct Window<K> {
 /// Loaded blocks of some runs. The buffer is reused when nothing refers to them any longer.
 struct Load {
     buffer: AlignedBuffer,
-    /// Run, where in the buffer its blocks begin, and the blocks.
+    /// Number of a run, where its blocks begin in the buffer, and the blocks.
     parts: Vec<(usize, usize, Loaded)>,
     give_back: Sender<AlignedBuffer>,
 }
@@ -59,14 +59,13 @@ impl Drop for Load {
 /// Sorted records of a window, or an error.
 type Sent<R> = Result<Vec<R>>;
 
-/// Window to gather and sort.
 struct Job<R: Record> {
     keys: Keys<R::Key>,
     load: Arc<Load>,
     output: Sender<Sent<R>>,
 }
 
-/// Reason to stop loading: an error, or nobody who receives.
+/// Reason to stop loading: an error, or no receiver any more.
 enum Stop {
     Failed(outcore_io::error::Error),
     Unwanted,
@@ -150,7 +149,8 @@ impl<R: Record> Loader<R> {
         Ok(end)
     }
 
-    /// Loads the blocks of a window most of whose records have one key, and hands out these run by run, then the others.
+    /// Loads the blocks of a window in which most records have the same key, the first. Hands out the records with this
+    /// key run by run, then all others.
     fn load_heavy(&self, window: usize) -> std::result::Result<(), Stop> {
         let keys = self.keys(window..window + 1);
         for (run, blocks) in self.blocks(keys) {
@@ -226,7 +226,7 @@ impl<R: Record> Merge<R> {
         let runs = Arc::new(runs);
         let ahead = windows_ahead(width.workers);
         let (order, ordered) = channel(Some(ahead));
-        // As many as are in order.
+        // Unlimited, since `order` limits the number of windows under way.
         let (jobs, taken) = channel(None);
         let (spares, spare) = channel(Some(ahead));
         let (give_back, free) = channel(None);
@@ -322,8 +322,8 @@ fn windows<R: Record>(runs: &[Run<R>], most: usize, block_records: usize) -> Vec
     let mut blocks: Vec<(R::Key, u32)> =
         runs.iter().flat_map(Run::blocks).map(|block| (block.first, block.count)).collect();
     blocks.sort_unstable();
-    // All blocks with one first key: the key, the number of their records, and how many records that window may have from
-    // earlier blocks which begins there.
+    // For each first key of blocks: the key, the number of records in these blocks, and how many records of earlier
+    // blocks a window that begins here may contain.
     let groups: Vec<_> = blocks
         .chunk_by(|a, b| a.0 == b.0)
         .map(|group| {
@@ -342,7 +342,8 @@ fn windows<R: Record>(runs: &[Run<R>], most: usize, block_records: usize) -> Vec
             held += groups[end].1;
             end += 1;
         }
-        // Of the bounds in the second half, the last that most runs have.
+        // Of the possible ends in the second half of the window, chooses the one that splits the fewest blocks, and of
+        // these the last.
         let bounds = begin + 1 + (end - begin) / 2..=end;
         let in_fewest = |&at: &usize| (std::cmp::Reverse(groups.get(at).map(|group| group.2)), at);
         begin = if end == groups.len() { end } else { bounds.max_by_key(in_fewest).unwrap_or(end) };

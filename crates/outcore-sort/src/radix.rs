@@ -18,11 +18,11 @@ const BUCKET_BITS_MAX: u32 = 12;
 const CELL_BITS_MAX: u32 = 20;
 /// Bytes of records that are arranged at a time: they, their copy and counters stay in the cache of a core.
 const ARRANGED_BYTES: usize = 384 << 10;
-/// More of them are divided once more.
+/// Maximum bytes of a bucket; a larger one is divided again.
 pub(crate) const LARGE_BYTES: usize = 4 * ARRANGED_BYTES;
 /// Number of buckets of a piece: few enough to write to all of them alternately at full speed.
 const PIECE_BUCKETS: usize = 64;
-/// Least mean number of records in a bucket; with more, sorting buckets by insertion takes longer than counting.
+/// Mean number of records in a bucket. With more, the insertion sort of a bucket takes longer than counting.
 const RECORDS_A_BUCKET: usize = 4;
 /// Fewer records than this are sorted by one thread.
 const PARALLEL: usize = 1 << 15;
@@ -58,16 +58,17 @@ impl Piece {
         self.ends.last().map_or(0, |&end| end as usize)
     }
 
-    /// Returns the number of records whose first word is below that of a bucket, which is not smaller than its own buckets.
+    /// Returns the number of records whose first word is below a bucket of `split`. The buckets of `split` must not be
+    /// smaller than those of this piece.
     fn count_below(&self, split: &Split, bucket: usize) -> usize {
-        // What is after the last key may be more than a word holds.
+        // The bound after the last key may not fit in one word.
         let first = (u128::from(split.first) + bucket as u128) << (split.shift - self.split.shift);
         let buckets = first.saturating_sub(self.split.first.into()).min(self.ends.len() as u128);
         buckets.checked_sub(1).map_or(0, |last| self.ends[last as usize] as usize)
     }
 }
 
-/// Division of a run into buckets, which are arranged one by one, and these into cells, which become blocks.
+/// Division of a run into buckets, which are arranged one by one, and of buckets into cells, which become blocks.
 pub(crate) struct Division {
     buckets: Split,
     cells: Split,
@@ -75,9 +76,9 @@ pub(crate) struct Division {
     most: usize,
 }
 
-/// Records of a run that are in no order to those next to them; all others are before or after them.
+/// Neighboring records of a run, in any order among themselves; all other records of the run come before or after them.
 pub(crate) struct Cell<'a, R: Record> {
-    /// No key is less than this, and all earlier keys are.
+    /// Lower bound of the keys in this cell; the keys of earlier cells are less.
     pub(crate) least: R::Key,
     pub(crate) records: &'a [R],
 }
@@ -154,7 +155,8 @@ impl Division {
     }
 }
 
-/// Distributes `records` over buckets of about `wanted` of them to `scratch`; `put_back` returns each to its place.
+/// Distributes `records` over buckets in `scratch`, each of about `wanted` records; `put_back` moves a bucket back to
+/// its place in `records`.
 fn distribute<R: Record>(
     records: &mut [R],
     scratch: &mut [R],
@@ -232,8 +234,8 @@ struct Split {
 }
 
 impl Split {
-    /// Divides keys between two bounds into about `wanted` buckets, at most 2 to the power of `most`, by other than the
-    /// last `ignored` bits of the word.
+    /// Divides the keys between two bounds into about `wanted` buckets, at most 2 to the power of `most`. The last
+    /// `ignored` bits of the word make no difference.
     fn new(min: u64, max: u64, word: usize, wanted: usize, most: u32, ignored: u32) -> Self {
         let range_bits = 64 - (max - min).leading_zeros();
         let bits = (wanted.max(1).ilog2() + 1).min(most).min(range_bits);

@@ -7,7 +7,7 @@ use super::radix::move_sorted;
 pub trait Record: Copy + Default + Send + Sync + 'static {
     /// Type of the sort key.
     type Key: RadixKey;
-    /// Number of the last bits of the first word of the key by which [`Record::arrange`] does not order.
+    /// Number of low bits in the first word of the key that [`Record::arrange`] ignores.
     const UNORDERED_BITS: u32 = 0;
 
     /// Returns the sort key.
@@ -17,8 +17,8 @@ pub trait Record: Copy + Default + Send + Sync + 'static {
     /// Appends `count` records encoded by [`Record::encode`] to `out`; `None` if `bytes` do not encode them.
     fn decode(bytes: &[u8], count: usize, out: &mut Vec<Self>) -> Option<()>;
 
-    /// Moves records that fit the cache from `from` to `to`, which is as long, in an order that can be encoded compactly
-    /// and in which equal keys keep theirs. `from` is overwritten. Sorted, unless the record defines a cheaper order.
+    /// Moves records that fit in the cache from `from` to `to`, which is as long. The order must be cheap to encode,
+    /// and equal keys must keep their order; by default the records are sorted. `from` is overwritten.
     fn arrange(from: &mut [Self], to: &mut [Self]) {
         move_sorted(from, to);
     }

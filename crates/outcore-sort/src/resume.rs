@@ -43,8 +43,9 @@ impl<R: Record> Sorter<R> {
     }
 }
 
-/// Collected records are written as a run first, if there is a run already. The place is a sort without records, made by
-/// [`Sorter::with_directory`]; runs whose blocks are too large to be merged within its budget are `MemoryTooSmall`.
+/// Saving first writes the collected records as another run, if there is a run already. Resuming takes a sort without
+/// records as its place, made by [`Sorter::with_directory`]; it fails with `MemoryTooSmall` if the blocks of the saved runs
+/// are too large to be merged within its budget.
 impl<R: Record> Checkpoint for Sorter<R> {
     type State = SortState;
     type Place<'a> = Self;

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// Field of a row: words whose order is that of the field, if it can be a part of the key.
+/// Field of a row, as words. If it can be part of the key, the words have the order of the field.
 pub trait Field: Copy {
     /// Number of words.
     const WORDS: usize;
@@ -65,7 +65,8 @@ impl<const N: usize> Record for Words<N> {
     }
 }
 
-/// Appends words to `out`, and stores them in `last`, which has those before.
+/// Appends words to `out` as differences from `last`, which holds the words of the previous record; then stores them
+/// there.
 fn encode_words(words: &[u64], last: &mut [u64], out: &mut Vec<u8>) {
     for (words, last) in words.chunks(2).zip(last.chunks_mut(2)) {
         let mark = out.len();
@@ -81,7 +82,8 @@ fn encode_words(words: &[u64], last: &mut [u64], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads words at `*at`, and advances; `last` has those before and then these. `None` if there are none.
+/// Reads words at `*at` and advances. `last` holds the words of the previous record, and afterwards these. Returns
+/// `None` if the bytes end too early.
 fn decode_words(bytes: &[u8], at: &mut usize, last: &mut [u64]) -> Option<()> {
     for last in last.chunks_mut(2) {
         let mut mark = *bytes.get(*at)?;
@@ -91,7 +93,7 @@ fn decode_words(bytes: &[u8], at: &mut usize, last: &mut [u64]) -> Option<()> {
             mark >>= 4;
             let rest = bytes.get(*at..)?;
             let step = match rest.first_chunk() {
-                // One load is faster than a copy of any length.
+                // Loading eight bytes and masking is faster than copying a variable number of bytes.
                 Some(chunk) if len < 8 => u64::from_le_bytes(*chunk) & ((1 << (8 * len)) - 1),
                 _ => {
                     let mut all = [0; 8];
@@ -109,7 +111,7 @@ fn decode_words(bytes: &[u8], at: &mut usize, last: &mut [u64]) -> Option<()> {
     Some(())
 }
 
-/// Declares rows: structs with named fields, sorted by the first two words of these.
+/// Declares rows: structs with named fields, sorted by the first two words of the fields.
 ///
 /// ```
 /// outcore_sort::records! {
@@ -193,7 +195,7 @@ impl Field for bool {
     }
 }
 
-/// The bits from the other end, as those of most numbers end in zeros; not for keys.
+/// Stores the bits in reverse order, since most numbers end in zero bits. So it cannot be a key.
 impl Field for f64 {
     const WORDS: usize = 1;
 
@@ -298,7 +300,7 @@ impl<T: Row> SortedRows<T> {
         self.next_if(|_| true)
     }
 
-    /// Returns the next row if it is as wanted, such as one of the same group.
+    /// Returns the next row if `wanted` accepts it, for example as one of the same group.
     ///
     /// # Errors
     /// Those of [`Sorted::next_block`].

@@ -5,8 +5,9 @@
 //! ```text
 //!  segment file:  [block][block] ...      block:  checksum u64 | record count u32 | byte count u32 | bytes
 //! ```
-//! A segment is deleted as soon as it is merged, so runs and the merge's output share their disk space,
-//! unless a checkpoint needs the run (`resume`). Memory: place, size and first key of every block.
+//! A segment is deleted as soon as it is merged, so runs and the merge's output share their disk space, unless a
+//! checkpoint needs the run (`resume`). Memory: place, size and first key of every block. In a job, only the version
+//! that wrote a run reads it again, so this layout may change.
 
 use super::directory::RunDirectory;
 use super::record::Record;
@@ -35,7 +36,7 @@ struct RunSegment {
     end: usize,
 }
 
-/// Position of a block in its segment, the number of its records, and a key that none of them is less than.
+/// Block of a run: its position in a segment, the number of its records, and a lower bound of their keys.
 pub(crate) struct RunBlock<R: Record> {
     begin: u64,
     pub(crate) bytes: u32,
@@ -247,7 +248,7 @@ pub(crate) struct Loaded {
     pieces: Vec<(usize, usize)>,
 }
 
-/// Returns the bytes of a buffer that `len` bytes of a file take, whose beginning need not be aligned.
+/// Returns the length of a buffer for `len` bytes of a file, which may begin at an unaligned offset.
 fn room(len: u64) -> usize {
     (len as usize).next_multiple_of(ALIGNMENT) + 2 * ALIGNMENT
 }
@@ -269,7 +270,7 @@ impl<R: Record> Run<R> {
         })
     }
 
-    /// Returns the bytes of a buffer that blocks take.
+    /// Returns the length of a buffer for these blocks.
     pub(crate) fn room_for(&self, blocks: Range<usize>) -> usize {
         self.pieces(blocks).map(|(.., bytes)| room(bytes)).sum()
     }
@@ -289,7 +290,7 @@ impl<R: Record> Run<R> {
         Ok(Loaded { blocks, pieces })
     }
 
-    /// Appends those records of a block to `out` whose keys are wanted.
+    /// Appends the records of a block with wanted keys to `out`.
     pub(crate) fn read(
         &self,
         number: usize,
@@ -316,7 +317,7 @@ impl<R: Record> Run<R> {
     }
 }
 
-/// Removes those records from index `first` on whose keys are not to be kept.
+/// Removes the records from index `first` on whose keys `keep` rejects.
 fn keep_from<R: Record>(records: &mut Vec<R>, first: usize, keep: impl Fn(R::Key) -> bool) {
     let mut kept = first;
     for at in first..records.len() {

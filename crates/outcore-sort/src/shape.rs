@@ -10,32 +10,34 @@ use std::ops::Range;
 pub const FIXED_BYTES: u64 = 12 * MIB;
 /// Minimum useful budget: runs of a few blocks, merged two at a time.
 pub const SORT_BYTES_MIN: u64 = FIXED_BYTES + 8 * MIB;
-/// Memory size of the first runs: larger ones make the merge slightly faster, but every new page of memory
-/// that they touch costs more than that.
+/// Memory of the first runs. Larger ones make the merge slightly faster, but touching new pages of memory costs more
+/// than that.
 pub(super) const RUN_BYTES: u64 = 32 * MIB;
 /// Number of runs of one size, after which the size doubles, up to what the budget allows.
 pub(super) const RUNS_OF_A_SIZE: u64 = 64;
-/// Buffers per run during run formation: to collect and to form; two more if all keys are in one bucket.
+/// Number of buffers per run during run formation: one to collect and one to form; twice as many if all keys are in one
+/// bucket.
 pub(super) const RUN_BUFFERS: u64 = 4;
-/// Number of files of a run, which are deleted one by one...
+/// Number of files of a run. They are deleted one by one while it is merged.
 pub(super) const SEGMENTS: u64 = 16;
-/// ...of at least this size: file systems take long to create thousands of them.
+/// Minimum size of each of these files, since file systems take long to create thousands of them.
 pub(super) const SEGMENT_BYTES: u64 = 4 * MIB;
 /// Number of records in a block of a run: fewer if the budget is small.
 const BLOCK_RECORDS: Range<u64> = 2 << 10..32 << 10;
 /// Bytes of records that a merge worker sorts at a time: they and their copy stay in the cache of a core.
 const WINDOW_BYTES: u64 = 768 * KIB;
-/// Minimum bytes per read request of a run, with many runs or little memory...
+/// Minimum bytes per read request of a run, when there are many runs or little memory.
 const READ_BYTES: u64 = 512 * KIB;
-/// ...and the minimum where a larger size would need another pass.
+/// The same minimum where a larger size would need another pass.
 const READ_BYTES_MIN: u64 = 64 * KIB;
-/// Bytes beside those of a block that reading it may take.
+/// Additional bytes that reading a block may take, because reads begin and end at aligned offsets.
 const UNALIGNED_BYTES: u64 = 3 * ALIGNMENT as u64;
 
 /// Allocation of a budget.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
-    /// Maximum number of records in a run. Only part of the budget: one run is collected while another is formed.
+    /// Maximum number of records in a run. It takes only part of the budget, since one run is collected while another
+    /// is formed.
     pub(super) capacity: usize,
     /// Number of records in each of the first runs.
     pub(super) first_run: usize,
@@ -43,9 +45,9 @@ pub(super) struct Shape {
     pub(super) block_records: usize,
     /// Number of records that a merge worker sorts at a time.
     pub(super) window_records: usize,
-    /// Maximum number of runs in one merge...
+    /// Maximum number of runs in one merge.
     pub(super) fan_in: usize,
-    /// ...and the maximum with smaller reads, to save a pass.
+    /// Maximum number of runs in one merge with smaller reads, which may save a pass.
     pub(super) widest_fan_in: usize,
     /// Minimum size of the files that a run is divided into.
     pub(super) segment_bytes: u64,
@@ -58,8 +60,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Computes the shape for runs whose blocks have up to `saved_block_records` records, if there are runs
-    /// already.
+    /// Computes the shape for runs whose blocks have up to `saved_block_records` records, if there are runs already.
     pub(super) fn new<R: Record>(
         budget_bytes: u64,
         workers: usize,
@@ -88,7 +89,8 @@ impl Shape {
         let capacity = capacity.min(u32::MAX.into());
         let block_records = (capacity / 4096).clamp(BLOCK_RECORDS.start, BLOCK_RECORDS.end);
         let block_records = block_records.max(saved_block_records as u64);
-        // Half of the budget for what the merge reads, half for windows: those ahead, and one that each worker gathers.
+        // Half of the budget is for the blocks that the merge reads, half for windows: those ahead, and one that each
+        // worker gathers.
         let block = block_records * record_bytes;
         let load_bytes = rest / 4;
         let window_bytes = rest / 2 / (workers + windows_ahead(workers)) as u64;
@@ -131,8 +133,7 @@ impl Shape {
     }
 }
 
-/// Returns the size of a run: `first` at the beginning, doubled after every [`RUNS_OF_A_SIZE`] runs, up to
-/// `most`.
+/// Returns the size of a run: `first` at the beginning, doubled after every [`RUNS_OF_A_SIZE`] runs, up to `most`.
 pub(super) fn run_size(number: u64, first: u64, most: u64) -> u64 {
     let doublings = (number / RUNS_OF_A_SIZE).min(40);
     first.saturating_mul(1 << doublings).min(most)

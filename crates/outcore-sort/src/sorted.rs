@@ -6,7 +6,7 @@ use outcore_io::error::Result;
 
 /// Reader of the sorted records.
 pub struct Sorted<R: Record> {
-    /// Records in memory, of which those before `at` were returned.
+    /// Records in memory; those before `at` have been returned.
     records: Vec<R>,
     at: usize,
     /// Source of further records, unless all were in memory.
@@ -58,7 +58,7 @@ impl<R: Record> Sorted<R> {
         Ok(self.records.get(self.at).copied())
     }
 
-    /// Returns the next record if it is as wanted, such as one of the same group.
+    /// Returns the next record if `wanted` accepts it, for example as one of the same group.
     ///
     /// # Errors
     /// Those of [`Sorted::next_block`].

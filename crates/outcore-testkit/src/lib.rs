@@ -30,7 +30,7 @@ impl Edges {
         Self { node_count, directed: false, edges }
     }
 
-    /// Returns the edges without those whose stored weight is lighter.
+    /// Returns the edges without those whose stored weight is below `weight`.
     pub fn heavier_than(&self, weight: f64) -> Self {
         let keeps =
             |&&(_, _, w): &&(u32, u32, f64)| weight == 0.0 || Weight::new(w) >= Weight::new(weight);
@@ -120,7 +120,7 @@ pub fn some_edges() -> impl Strategy<Value = Edges> {
     )
 }
 
-/// Returns groups of nodes that are all connected to each other.
+/// Returns `count` cliques of `size` nodes each, without edges between them.
 pub fn cliques(count: u32, size: u32) -> Edges {
     let mut edges = Vec::new();
     for first in (0..count).map(|clique| clique * size) {
@@ -131,7 +131,7 @@ pub fn cliques(count: u32, size: u32) -> Edges {
     Edges::new(count * size, edges)
 }
 
-/// Returns such groups with one edge from each to the next.
+/// Returns cliques with one edge from each to the next.
 pub fn ring_of_cliques(count: u32, size: u32) -> Edges {
     let mut edges = cliques(count, size);
     for clique in 0..count {
@@ -146,7 +146,7 @@ pub fn cases(count: u32) -> ProptestConfig {
     ProptestConfig::with_cases(count.div_ceil(one_of(6)))
 }
 
-/// Returns the step at which a test walks through cases: `step`, and one in `make test-long`.
+/// Returns the step by which a test walks through its cases: `step`, or 1 in `make test-long`.
 pub fn one_of<T: From<u8>>(step: u8) -> T {
     let is_long = std::env::var_os("OUTCORE_TEST").is_some_and(|which| which == "long");
     if is_long { 1.into() } else { step.into() }

@@ -7,9 +7,8 @@
 //!
 //! Memory: three buffers of about 1 MiB per thread, and 8 bytes per community.
 //!
-//! R-MAT is "R-MAT: A Recursive Model for Graph Mining" (Chakrabarti, Zhan, Faloutsos 2004) with
-//! the parameters of the Graph500 benchmark; power-law community sizes are as in the LFR benchmark
-//! (Lancichinetti, Fortunato, Radicchi 2008).
+//! R-MAT is "R-MAT: A Recursive Model for Graph Mining" (Chakrabarti, Zhan, Faloutsos 2004) with the parameters of the
+//! Graph500 benchmark; power-law community sizes are as in the LFR benchmark (Lancichinetti, Fortunato, Radicchi 2008).
 
 use crate::error::opt::{
     COMMUNITY_EXPONENT, COMMUNITY_MAX, COMMUNITY_MIN, EDGE_FACTOR, EDGES, MIXING, NODES, OUTPUT,

@@ -34,10 +34,9 @@
 //!
 //! # Crates
 //!
-//! Each crate imports only from those to its left:
-//! `outcore-io | outcore-sort | outcore-graph | outcore-input, outcore-cluster | outcore`.
-//! Its parts are modules here under the names of their crates. The engine never prints, never reads the environment,
-//! and never exits.
+//! Each crate imports only from those to its left: `outcore-io | outcore-sort | outcore-graph | outcore-input,
+//! outcore-cluster | outcore`. Its parts are modules here under the names of their crates. The engine never prints,
+//! never reads the environment, and never exits.
 
 pub mod compare;
 pub mod export;

@@ -168,8 +168,8 @@ pub(crate) struct Build {
     /// Where to write the graph; it must not exist yet
     #[arg(short, long, value_name = "GRAPH")]
     pub(crate) output: PathBuf,
-    /// Add the edges to those of this graph, which stays as it is: the result is the graph of all edges,
-    /// in a fraction of the time. Options that decide how edges count are those of the graph
+    /// Append the edges to this graph, which is not modified: the result is a new graph of all edges, in a
+    /// fraction of the time. The options that decide how edges count are those of this graph
     #[arg(long, value_name = "GRAPH")]
     pub(crate) append: Option<PathBuf>,
     /// Also write a report, as JSON, or as an HTML page if the name ends in .html

@@ -230,7 +230,7 @@ fn starts(typed: &OsString, option: &str) -> bool {
     typed.to_string_lossy().split('=').next() == Some(option)
 }
 
-/// Returns the most similar of the words; also one that only begins so.
+/// Returns the most similar of the known words; otherwise the only one that begins with what was typed.
 fn similar<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let likeness = |word: &str| strsim::normalized_damerau_levenshtein(typed, word);
     let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;

@@ -68,7 +68,7 @@ pub(crate) fn cluster(
     let options = cluster_options(method, labels, present, input, is_graph)?;
     let (output, resources) = (&arguments.output, &arguments.resources);
     let present = present_options(&arguments.present, communities);
-    // Those who want a table of the communities may draw them, too.
+    // The outline is also for users who ask for the table of communities: they may want to draw it.
     let outline = arguments.report.is_some() || present.sides.summary.is_some();
     let present = PresentOptions { outline, ..present };
     let paths = job::cluster_paths(files, &source, &options, &present, output)?;
@@ -446,7 +446,7 @@ pub(crate) fn note_interrupted(error: Error, output: &Path) -> Error {
     }
 }
 
-/// Returns the answer, then how it comes about.
+/// Returns the plan as text: first the answer, then the figures that it follows from.
 fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u64>) -> String {
     // With free space, more state is saved from which a job can resume.
     let max = match plan.disk_bytes_most > plan.disk_bytes {

@@ -17,7 +17,7 @@ pub(super) fn key(at: usize, number: usize) -> String {
     format!("r{at}c{number}")
 }
 
-/// Returns a name with at most `most` characters, and something to see if it has none.
+/// Returns a name with at most `most` characters, or a visible text in its place if it has nothing to see.
 pub(super) fn name(text: &str, most: usize) -> String {
     let text = shorten(text, most);
     if text.trim().is_empty() { "(no visible name)".into() } else { text }

@@ -84,7 +84,7 @@ fn head(report: &Report, all: &[found::Found<'_>]) -> Markup {
     }
 }
 
-/// Returns the JSON of the report. If names make it long, it is without the largest communities, which the page shows.
+/// Returns the JSON of the report. Leaves out the largest communities if their names make it long: the page shows them.
 fn data(report: &Report) -> Result<String> {
     let whole = json(report)?;
     if whole.len() <= DATA_BYTES_MAX {

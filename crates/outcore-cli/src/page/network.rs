@@ -10,10 +10,11 @@ use outcore_page::chart::{self, Circle, Link};
 use outcore_page::shorten;
 use std::collections::BTreeMap;
 
-/// Characters of a name in the drawing, in the forms that are tried in turn.
+/// Characters of a name in the drawing, for the forms that are tried in turn.
 const DRAWN: [usize; 2] = [20, 10];
-/// Characters of a name on a card, and of a neighbor's.
+/// Characters of a name on a card.
 const ON_CARD: usize = 60;
+/// Characters of the name of a neighbor on a card.
 const OF_NEIGHBOR: usize = 32;
 /// Number of neighbors on a card.
 const NEIGHBORS_MAX: usize = 6;

@@ -14,7 +14,7 @@ pub fn add_weights(sum: &mut f64, targets: &[u32], codes: &[u32]) {
     }
 }
 
-/// Adds the weight of each arc of a segment to those of the sums that `counts` names for its target, without a branch.
+/// Adds the weight of each arc of a segment to the sums that `counts` selects for its target, without a branch.
 #[inline]
 #[expect(
     clippy::needless_range_loop,

@@ -66,12 +66,10 @@ impl Bits {
         &self.words
     }
 
-    /// Writes all bits to a checkpoint.
     pub(crate) fn save(&self, to: &mut StateWriter) -> Result<()> {
         to.array(self.words.iter().map(|word| word.load(Relaxed)))
     }
 
-    /// Reads all bits from a checkpoint.
     pub(crate) fn load(&mut self, from: &mut StateReader) -> Result<()> {
         from.fill(&mut self.words, |place, word| *place.get_mut() = word)
     }

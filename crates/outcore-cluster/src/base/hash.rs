@@ -1,8 +1,7 @@
 //! Hashes that replace random numbers: leaders, ties and sub-rounds.
 //!
-//! A choice depends on the seed, the node and the sweep, never on threads or time. The mixing step is
-//! SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) and
-//! takes about one nanosecond.
+//! A choice depends on the seed, the node and the sweep, never on threads or time. The mixing step is SplitMix64
+//! (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) and takes about one nanosecond.
 
 /// Salt for leaders in star seeding, and for the leader that a node prefers.
 pub const LEAD: u64 = 0x4c45_4144_4552_5331;

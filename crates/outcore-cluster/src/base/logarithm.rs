@@ -10,8 +10,7 @@ const TABLE: [(f64, f64); 1 << TABLE_BITS] = table();
 /// Binary logarithm of e.
 pub const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
-/// Computes, for each piece of [1, 2), the rounded inverse of its midpoint and the negated logarithm of
-/// that inverse.
+/// Computes, for each piece of [1, 2), the rounded inverse of its midpoint and the negated logarithm of that inverse.
 const fn table() -> [(f64, f64); 1 << TABLE_BITS] {
     let mut table = [(0.0, 0.0); 1 << TABLE_BITS];
     let mut i = 0;

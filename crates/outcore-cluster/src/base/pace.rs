@@ -1,6 +1,6 @@
 //! Progress of a clustering: arcs scanned, relative to the expected arcs of all passes.
 //!
-//! The number of passes is not known in advance. The first estimate is that of the plan (`cost`); it is refined after
+//! The number of passes is not known in advance. The first estimate is that of the plan (`drive::expected`); it is refined after
 //! each sweep, at each level, and at the closing. When a part of the work takes longer than expected, no total is
 //! reported until the next estimate, since a share that stands still would be misleading.
 //!

@@ -20,7 +20,7 @@ pub struct RowsAhead {
     pub arcs: ArcScratch,
     targets: Vec<u32>,
     codes: Vec<u32>,
-    /// Number of each node in the block, and the end of its row in `targets`.
+    /// For each node, its number in the block, and the end of its row in `targets`.
     rows: Vec<(usize, usize)>,
 }
 
@@ -40,8 +40,8 @@ impl RowsAhead {
     /// Bytes beside the decoded arcs of a node.
     pub const BYTES: u64 = 2 * (8 * PORTION_ARCS + 16 * PORTION_NODES as u64);
 
-    /// Passes the rows of nodes of a block to `visit`, after it has passed the number of each node of a
-    /// portion and its targets to `fetch`.
+    /// Passes the rows of a block's nodes to `visit`, a portion of nodes at a time. Before each portion, passes the
+    /// number and the targets of its nodes to `fetch`.
     ///
     /// # Errors
     /// Those of decoding and of `visit`.
@@ -52,7 +52,7 @@ impl RowsAhead {
         fetch: impl Fn(usize, &[u32]),
         mut visit: impl FnMut(RowPart<'_>) -> Result<()>,
     ) -> Result<()> {
-        // An error may have left some.
+        // An error may have left rows of an earlier call.
         self.clear();
         let mut arcs = 0;
         for local in locals {
@@ -97,7 +97,7 @@ impl RowsAhead {
         self.rows.clear();
     }
 
-    /// Passes the row of one node on, by segments, and its end.
+    /// Passes on the row of one node, segment by segment, and then its end.
     fn large(
         &mut self,
         block: &Block,

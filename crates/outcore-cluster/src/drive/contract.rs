@@ -93,9 +93,9 @@ pub(crate) struct LevelPlace<'a> {
     pub(crate) most_arcs: u64,
 }
 
-/// Contracts the groups of a level, and adds them to empty sums of the classes; returns `None` as soon as there are too many arcs between them. If only arcs inside
-/// communities count, groups still have the strength of all their arcs: excluded arcs become arcs to the sink group if the
-/// objective counts cuts, and loops otherwise.
+/// Contracts the groups of a level, and adds them to empty sums of the classes; returns `None` as soon as there are too
+/// many arcs between them. If only arcs inside communities count, groups still have the strength of all their arcs: the
+/// other arcs lead to the sink group if the objective counts cuts, and are loops otherwise.
 ///
 /// # Errors
 /// Those of reading and writing, and of `tick`, which is called for each block or batch.
@@ -161,8 +161,8 @@ fn group_counts(division: &Division<'_>) -> Vec<u32> {
     counts
 }
 
-/// Returns counts of 1, except for the last (sink) group: with sizes limited to the number of groups, it fills a
-/// community alone.
+/// Returns counts of 1, except for the last group, the sink. Its count is the number of groups; if that is also the
+/// limit of sizes, the sink fills a community alone.
 fn unit_counts(groups: usize) -> Vec<u32> {
     let mut counts = vec![1; groups];
     if let Some(last) = counts.last_mut() {
@@ -251,9 +251,9 @@ fn emit(
 
 /// Sample of the pairs of groups that arcs join, to see early that there are too many of them.
 ///
-/// A pair is in the sample by its hash, so what is found depends neither on the order of arcs nor on threads. If the
-/// sample does not hold all pairs, it shows too many at a fifth above the maximum, which is more than 20 standard
-/// deviations: the pairs are counted exactly as they are merged.
+/// A pair is in the sample by its hash, so what is found depends neither on the order of arcs nor on threads. A sample
+/// that does not hold all pairs shows too many only from a fifth above the maximum, more than 20 standard deviations.
+/// The merge counts pairs exactly.
 struct Sample {
     seen: Mutex<HashSet<u64>>,
     most: usize,
@@ -262,7 +262,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// Pairs in the sample if there are as many as possible.
+    /// Approximate number of pairs in the sample if there are as many pairs as allowed.
     const MOST: u64 = 1 << 14;
 
     fn new(most_arcs: u64) -> Self {
@@ -276,7 +276,7 @@ impl Sample {
         let pairs = records.iter().map(|arc| u64::from(arc.source) << 32 | u64::from(arc.target));
         let chosen = pairs.filter(|&pair| mix(pair) & self.mask == 0);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // More than too many would only take memory.
+        // Further pairs would only take memory.
         for pair in chosen {
             if seen.len() > self.most {
                 break;

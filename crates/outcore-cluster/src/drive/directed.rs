@@ -18,8 +18,8 @@ use super::memory::{ClusterMemory, Fit, Shape, roomy};
 use super::multilevel::{self, Starts};
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
+use crate::flow::flow_graph::{self, NetworkPlace, Purpose};
 use crate::flow::length::code_lengths;
-use crate::flow::network::{self, NetworkPlace, Purpose};
 use crate::flow::rates::{Teleportation, VisitRates};
 use crate::kernel::cache::BlockSource;
 use crate::kernel::holdings::{Drift, Holdings, NodeFlow};
@@ -79,7 +79,7 @@ impl ClusterJob<'_> {
         self.finish(source, outcome, None, saves)
     }
 
-    /// Searches the graph of flow, where `mean` is the mean weight of its edges if that counts.
+    /// Finds communities of the flow graph. `mean` is its mean edge weight, which only a null model of counts uses.
     fn search(
         &self,
         objective: LevelObjective,
@@ -101,7 +101,7 @@ impl ClusterJob<'_> {
                 }
             }
             LevelObjective::Density { null, .. } => {
-                // Of a pair, the weight of both directions is expected.
+                // The null model expects the weight of both directions between a pair of nodes.
                 let unit = if let Null::Count(_) = null(1.0) { 2.0 * mean } else { 1.0 };
                 let null = null(self.options.resolution() * unit);
                 let starts = Starts::new(self, self.usual_start(), Some(null));
@@ -147,7 +147,7 @@ impl ClusterJob<'_> {
             scratch: self.scratch,
             sort_bytes: ClusterMemory::SORT_BYTES + spare / 2,
         };
-        network::write(source, &rates, purpose, &place, tick)
+        flow_graph::write(source, &rates, purpose, &place, tick)
     }
 
     fn rates(&self, source: &mut BlockSource<'_>) -> Result<VisitRates> {
@@ -192,7 +192,7 @@ impl ClusterJob<'_> {
             return Ok(found);
         }
         let (files, path) = (self.graph.files(), self.rates_path());
-        // A job that was stopped after its sweeps has removed them.
+        // A job that was stopped after its sweeps has removed the rates.
         let rates = if files.is_regular(&path) {
             let mut from = StateReader::open(files, &path)?;
             let rates = VisitRates::load(&mut from)?;
@@ -222,8 +222,8 @@ impl ClusterJob<'_> {
     }
 }
 
-/// Bytes per node of a directed graph that an objective with these communities needs more than `Undirected`: its drift,
-/// that of its group, and that of the group's community.
+/// Additional bytes per node that an objective of directed graphs takes, compared with `Undirected`: the drift of the
+/// node, of its group, and of the group's community.
 pub(crate) const fn flow_bytes<O: Sums, Undirected: Sums>() -> u64 {
     let drift = O::COMMUNITY_BYTES - Undirected::COMMUNITY_BYTES;
     3 * drift

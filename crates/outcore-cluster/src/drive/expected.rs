@@ -14,8 +14,9 @@ const SWEEPS: u64 = 8;
 const CYCLE_SCANS: u64 = 4;
 /// Scans for visit rates.
 const RATE_SCANS: u64 = 40;
-/// Scans of a level above the graph, and arcs scanned on all levels above one, relative to its own arcs.
+/// Scans of a level above the graph.
 const LEVEL_SCANS: f64 = 6.0;
+/// Arcs scanned on all levels above a level, as a multiple of its arcs.
 const ARCS_ABOVE: f64 = 6.0;
 
 impl ClusterOptions {
@@ -33,8 +34,8 @@ impl ClusterOptions {
         }
     }
 
-    /// Returns the number of scans of a directed graph besides the sweeps, which see its graph of flow: for visit rates and
-    /// the code length, if the method has one, and for that graph.
+    /// Returns the number of scans of a directed graph, which the sweeps do not see. They find its visit rates and the
+    /// code length, if the method has one, and write the graph of flow, which the sweeps see.
     pub fn flow_scans(&self, is_directed: bool) -> u64 {
         match self.method.levels().filter(|_| is_directed) {
             Some(levels) if levels.has_code_length() => RATE_SCANS + 4,

@@ -82,7 +82,8 @@ impl<'a> Gathering<'a> {
     ) -> Option<Self> {
         let blocks = source.all_kept()?;
         let arranged = 4 * groups.len() as u64 + 8 * (group_count as u64 + 1);
-        // Two batches with as many loops as arcs; keys and rows of the largest groups for each thread.
+        // Memory of two batches, each with as many loops as arcs, and of keys and rows of the largest groups for each
+        // thread.
         let arc_bytes = (4 * size_of::<ArcRecord>() + 32 * rayon::current_num_threads()) as u64;
         let batch_arcs = (bytes.checked_sub(arranged)? / arc_bytes).min(BATCH_ARCS);
         let (mut arcs, mut starts) = (vec![0u32; group_count], vec![0; group_count + 1]);
@@ -214,7 +215,7 @@ impl<'a> Gathering<'a> {
             let (block, local) = self.place(self.members[at]);
             block.for_each_segment_inline(local, arcs, |others, weights| {
                 others.iter().for_each(|&other| prefetch(self.groups, other as usize));
-                // A block whose weights are all 1 has no codes, where others may have some.
+                // A block whose weights are all 1 has no codes, although other blocks may have some.
                 if !weights.is_empty() {
                     codes.resize(targets.len(), ONE);
                     codes.extend_from_slice(weights);

@@ -45,13 +45,13 @@ pub(crate) struct Contribution {
     earlier: f64,
 }
 
-/// Sums of communities as scans of a level see them: these are compiled once for all objectives.
+/// Sums of communities as scans of a level see them, so that scans are compiled once for all objectives.
 pub(crate) trait CommunitySums: Send {
     /// Returns whether they need cuts.
     fn needs_cuts(&self) -> bool;
-    /// Returns the flow that the nodes of each of `count` groups hold together, as far as the objective carries it.
+    /// Returns the flow of each of `count` groups, summed over its nodes, as far as the objective uses flow.
     fn carried(&self, holdings: &Holdings, groups: &[u32], count: usize) -> Holdings;
-    /// Adds a node that changes the weight of the arcs that leave communities by `cut` to a community.
+    /// Adds a node to a community; `cut` is the change in the weight of the arcs that leave communities.
     fn add_node(&mut self, label: u32, holdings: &Holdings, node: usize, strength: f64, cut: f64);
     /// Adds all nodes of a block.
     fn add_block(&mut self, block: &Block, holdings: &Holdings, found: &[Contribution]);
@@ -73,7 +73,7 @@ impl<O: Sums> CommunitySums for O {
     fn add_block(&mut self, block: &Block, holdings: &Holdings, found: &[Contribution]) {
         let first = block.first_node() as usize;
         for (local, node) in found.iter().enumerate() {
-            // Access is random, and a single thread adds them all.
+            // Access is random, and one thread adds all nodes, so sums are prefetched.
             if let Some(later) = found.get(local + SUMS_AHEAD) {
                 self.prefetch(later.label);
             }

@@ -1,4 +1,5 @@
-//! Context of a running clustering, shared by all code that runs sweeps.
+//! Context of a running clustering, shared by all code that runs sweeps. Memory may decide what is cached and what runs
+//! in parallel, never a result; size classes follow from the graph alone.
 
 use super::memory::Fit;
 use super::nested::TREE_SIZE;
@@ -13,8 +14,9 @@ use outcore_io::progress::{Event, notify};
 use outcore_io::units::{format_bytes, format_counted, size_to_type};
 use std::path::Path;
 
-/// Maximum number of nodes and arcs of a small graph, and of one of medium size: a million edges.
+/// Maximum number of nodes and arcs of a small graph.
 const SMALL_SIZE: u64 = 1 << 15;
+/// Maximum number of nodes and arcs of a graph of medium size: a million edges.
 const MEDIUM_SIZE: u64 = 3 << 20;
 /// Number of arcs of a level below which a search takes less time than starting a thread.
 const PARALLEL_ARCS: u64 = 1 << 12;
@@ -41,7 +43,7 @@ pub(crate) enum SizeClass {
     Small,
     /// Some starts are tried on the graph itself.
     Medium,
-    /// Each scan counts.
+    /// No start is tried on the graph itself, since each of its scans takes long.
     Large,
 }
 
@@ -114,7 +116,7 @@ impl ClusterJob<'_> {
         self.limits.size_class(self.graph.node_count(), self.graph.arc_count())
     }
 
-    /// Returns the maximum size of a community, if the graph has more nodes.
+    /// Returns the maximum size of a community; `None` if the graph does not have more nodes.
     pub(crate) fn most(&self) -> Option<u32> {
         self.options.max_size.filter(|&most| u64::from(most) < self.graph.node_count())
     }
@@ -129,9 +131,9 @@ impl ClusterJob<'_> {
             .hint(format_args!("use {}, or fewer {THREADS}", MEMORY.of(size_to_type(needed))))
     }
 
-    /// Returns the memory reserved for the strengths of nodes. Strengths are known when pieces are connected, but
-    /// their communities only afterwards: they are stored if memory allows, and otherwise computed in another
-    /// scan. The memory is reserved from the start, since freed memory is not always available again.
+    /// Returns the memory reserved for the strengths of nodes. They are known when pieces are connected, but their
+    /// communities only afterwards. They are stored if memory allows, and otherwise computed in another scan. The
+    /// memory is reserved from the start, since freed memory is not always available again.
     pub(crate) fn strength_bytes(&self) -> u64 {
         let rest = self.rest();
         let bytes = self.graph.node_count() * size_of::<f64>() as u64;

@@ -72,7 +72,7 @@ pub(crate) fn roomy(rest: u64) -> u64 {
     rest / 8 * 7
 }
 
-/// Size of a graph, as far as memory depends on it: exact, or of one that does not exist yet.
+/// Size of a graph, as far as memory depends on it: exact, or estimated before the graph exists.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) nodes: u64,
@@ -112,7 +112,7 @@ impl Shape {
         }
     }
 
-    /// Returns what is likely of a graph that does not exist yet.
+    /// Returns the likely size of a graph that does not exist yet.
     pub(crate) fn expected(graph: &GraphSize) -> Self {
         let (nodes, arcs) = (graph.node_count.max(1), graph.arc_count);
         // Most graphs have nodes of many times the mean degree.
@@ -129,7 +129,7 @@ impl Shape {
         }
     }
 
-    /// Returns what is certain of any graph of at least this size.
+    /// Returns lower bounds for every graph of at least this size.
     pub(crate) fn smallest(graph: &GraphSize) -> Self {
         let nodes = graph.node_count.max(1);
         Self {
@@ -137,7 +137,7 @@ impl Shape {
             arcs: graph.arc_count,
             max_degree: graph.hub_arcs.clamp(1, nodes),
             block_bytes: 0,
-            // A block ends after a node that has more arcs than others together.
+            // A node with more arcs than a block may have is a block of its own.
             block_places: nodes.min(BLOCK_NODES + BLOCK_ARCS.max(graph.hub_arcs)),
             is_weighted: false,
             is_directed: graph.is_directed,
@@ -212,7 +212,7 @@ impl ClusterMemory {
         if !has_levels {
             return Self { node_bytes, scratch_bytes, block_bytes: shape.block_bytes * ahead };
         }
-        // Directed graphs are swept as another graph.
+        // A directed graph is swept as its graph of flow.
         let swept = if shape.is_directed { shape.network() } else { *shape };
         let above = swept.above();
         let of_above = above.sweep_bytes(threads, LARGE_DEGREE);

@@ -22,8 +22,9 @@ use crate::store::hierarchy::Grouping;
 use outcore_graph::{Graph, GraphSize};
 use outcore_io::units::MIB;
 
-/// Memory for tables and encoded blocks of a clustering, per thread and for all threads together.
+/// Memory of a thread for tables and encoded blocks of a clustering.
 const THREAD_BYTES: u64 = 2 * MIB;
+/// Memory of all threads together for tables and encoded blocks of a clustering.
 const ALL_THREADS_BYTES: u64 = 48 * MIB;
 /// Like [`ALL_THREADS_BYTES`], for a graph with small blocks and degrees.
 const LEAST_BYTES: u64 = 4 * MIB;
@@ -83,7 +84,8 @@ impl ClusterOptions {
         memory
     }
 
-    /// Returns the memory without that for separating communities, and for a tree of modules.
+    /// Returns the memory until the sweeps end, apart from that for separating communities or finding a tree of
+    /// modules.
     pub(super) fn swept_need(
         &self,
         shape: &Shape,
@@ -118,7 +120,8 @@ impl ClusterOptions {
         }
     }
 
-    /// Returns the memory while communities are separated, and for the closing of components, if they are.
+    /// Returns the memory for separating communities and for the closing of components, which follows; 0 without
+    /// separation.
     fn separated_bytes(&self, shape: &Shape) -> u64 {
         if self.well_connected.is_none() {
             return 0;
@@ -194,8 +197,8 @@ impl ClusterOptions {
         if self.well_connected.is_some() { CutMemory::min_bytes(arcs) } else { 0 }
     }
 
-    /// Returns the memory for a search of the tree of modules, if it is sought. It takes the place of `free` bytes that the
-    /// sweeps need beyond the scans.
+    /// Returns the memory for a search of the tree of modules, if it is sought. The search can use the `free` bytes
+    /// that the sweeps need beyond the scans.
     fn tree_bytes(&self, shape: &Shape, free: u64) -> u64 {
         if !self.finds_tree() {
             return 0;

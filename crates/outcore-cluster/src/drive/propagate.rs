@@ -7,9 +7,9 @@
 //! Memory: 4.125 bytes per node; 2 more if votes are attenuated, 2 if visits are limited, 4 if sizes are limited, 1 in
 //! directed graphs.
 
+use super::initial_labels::{FirstLabels, Start};
 use super::job::{ClusterJob, ScratchLimits};
 use super::memory::Shape;
-use super::start::{FirstLabels, Start};
 use crate::base::bits::Bits;
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::Communities;
@@ -243,7 +243,7 @@ impl ClusterJob<'_> {
         self.finish(&mut source, outcome, held.as_ref(), saves)
     }
 
-    /// Sweeps to the end; also returns the held nodes.
+    /// Runs the sweeps to the end; also returns the nodes that never change their label.
     fn advance(
         &self,
         source: &mut BlockSource<'_>,

@@ -61,9 +61,9 @@ pub fn cluster_from(
     cluster_within(graph, options, given, memory, scratch, ScratchLimits::default(), observer)
 }
 
-/// Finds communities like [`cluster_from`], with labels in a file of `directory`, which belongs to this result: it waits
-/// there for others, and a later call returns what is found there. Stability, which is computed only where there is one
-/// result, is not kept.
+/// Finds communities like [`cluster_from`], with labels in a file of `directory`, which must belong to this result
+/// alone. Several results can thus wait on disk for each other, and a later call returns the result that it finds
+/// there. Stability is not kept, since it is computed only where there is one result.
 ///
 /// ```text
 ///  DIRECTORY/checkpoint, labels    the result, if it was found
@@ -273,7 +273,7 @@ impl ClusterJob<'_> {
         saves: &mut Saves,
     ) -> Result<Communities> {
         self.check_given(&given)?;
-        // The other half is for contractions and the levels above; until then, decoded blocks may take most of it.
+        // Half is for blocks, half for contractions and levels. Before these, decoded blocks may use most of both.
         let sweeps = &self.sweeping();
         let rest = sweeps.rest();
         let source = self.blocks(rest / 2);

@@ -53,9 +53,9 @@ impl ClusterJob<'_> {
             graph: self.graph,
             observer: self.observer,
             scratch: self.scratch,
-            // Multilevel methods have used more memory than that before.
+            // The sweeps of multilevel methods take more memory than the strengths, so there is room for these.
             is_remembered: levels.is_some() && !is_directed || self.strength_bytes() > 0,
-            // The estimate is that of graphs of one kind of nodes.
+            // The estimate holds for graphs with one kind of nodes.
             expects_chance: levels.is_some() && !is_directed && !rates_kinds,
             counts_cuts: levels.is_some_and(LevelSpec::has_code_length) && !is_directed,
             rates_kinds,
@@ -117,7 +117,7 @@ impl ClusterJob<'_> {
                         self.save_swept(source, outcome, saves)?;
                         return Err(error);
                     }
-                    // Once more, with the memory of the cached blocks.
+                    // Tries again with the memory of the cached blocks.
                     source.forget();
                 }
                 advanced => advanced?,

@@ -1,4 +1,5 @@
 //! Results in checkpoints: labels of sweeps while communities are separated, and communities that wait for others.
+//! Files are verified when they are read: a damaged result is never used.
 
 use crate::finish::closing::SweptLabels;
 use crate::finish::communities::{Baselines, Communities, Measures};

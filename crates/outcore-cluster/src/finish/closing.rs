@@ -1,4 +1,5 @@
-//! Closing of a clustering: a single scan splits the communities and computes the sums for their modularity.
+//! Closing of a clustering: a single scan splits the communities and computes the sums for their modularity. Sums are
+//! added in node order, so that their rounding depends neither on threads nor on blocks.
 
 use super::communities::Communities;
 use super::connect::{Closing, Pieces, block_sums, split_count};
@@ -125,8 +126,8 @@ impl Finish<'_> {
         self.with_stability(numbered)
     }
 
-    /// Returns whether the sums of the first scan are those of the modularity. A random walk counts loops once, the
-    /// modularity of its communities twice: it takes another scan.
+    /// Returns whether the sums of the first scan suffice for the modularity. They do not if loops count once, as for a
+    /// random walk: modularity counts them twice, and takes another scan.
     fn is_rated(&self) -> bool {
         self.is_remembered && !(self.counts_cuts && self.graph.loop_count() > 0)
     }
@@ -208,7 +209,7 @@ impl Numbered {
         let split_count = split_count(&labels, &roots, labels.len());
         let sizes = number(&mut roots, &mut labels);
         let separated = separation.is_done().then(|| separation.counts());
-        // Communities that are split make another tree.
+        // A split changes the tree, so its length is not valid any more.
         let tree = tree.filter(|_| split_count == 0 && separated.is_none());
         let found = Communities::new(Column::Memory(Vec::new()), sizes, history);
         let found = Communities { groupings, split_count, separated, tree, ..found };

@@ -28,8 +28,8 @@ pub struct Communities {
     pub baselines: Baselines,
     /// Code length of the tree of modules whose levels the groupings are, if it was sought.
     pub tree: Option<TreeLength>,
-    /// For each node the share of the starts in which it stays with its community, with the label that most of it has
-    /// there, if requested.
+    /// For each node, the share of the starts in which it has the label that most of its community has there, if
+    /// requested.
     pub stability: Option<Shares<u32>>,
     /// Statistics of the sweeps.
     pub history: History,
@@ -38,7 +38,7 @@ pub struct Communities {
 /// Measures of communities; serialized as in reports.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Measures {
-    /// Modularity (Newman 2004) at resolution 1; not a number, in reports none, for components whose edges were not kept.
+    /// Modularity (Newman 2004) at resolution 1; NaN, in reports null, for components whose edges were not kept.
     pub modularity: f64,
     /// Modularity of a graph of two kinds of nodes (Barber 2007) at resolution 1, if that was the objective.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub struct Baselines {
 }
 
 impl Communities {
-    /// Creates communities with these labels, of which there are so many of each size, without measures.
+    /// Creates communities without measures, with these labels and numbers of communities of each size.
     pub(crate) fn new(labels: Column<u32>, sizes: Vec<SizeCount>, mut history: History) -> Self {
         history.starts.count = history.starts.count.max(1);
         let (modularity, coverage) = (f64::NAN, 1.0);

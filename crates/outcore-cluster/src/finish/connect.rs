@@ -1,12 +1,11 @@
 //! Closing scan: splits communities that are connected only through other communities, and computes the
 //! sums for the modularity.
 //!
-//! Moving nodes one by one can remove the node that connected a community. Every connected piece of a
-//! community becomes a community of its own, identified by its smallest node. The pieces are found by
-//! union-find whose links go from larger to smaller indexes by compare-and-swap (Anderson and Woll,
-//! "Wait-free parallel algorithms for the union-find problem", 1991), so threads need no locks and the
-//! result does not depend on their order. Memory: 4 bytes per node in addition to the labels; 8 more if
-//! the strengths of nodes are stored.
+//! Moving nodes one by one can remove the node that connected a community. Every connected piece of a community becomes
+//! a community of its own, identified by its smallest node. The pieces are found by union-find whose links go from
+//! larger to smaller indexes by compare-and-swap (Anderson and Woll, "Wait-free parallel algorithms for the union-find
+//! problem", 1991), so threads need no locks and the result does not depend on their order. Memory: 4 bytes per node in
+//! addition to the labels; 8 more if the strengths of nodes are stored.
 
 use crate::base::arcs::add_weights_where;
 use crate::base::bits::Bits;

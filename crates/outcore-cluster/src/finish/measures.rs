@@ -53,7 +53,6 @@ impl WeightTotals {
         }
     }
 
-    /// Adds weight inside communities.
     #[inline]
     pub(crate) fn add_inside(&mut self, weight: f64) {
         self.inside += weight;
@@ -69,8 +68,7 @@ impl WeightTotals {
         if self.total > 0.0 { self.inside / self.total } else { 1.0 }
     }
 
-    /// Returns the modularity, where `expected` is the share that chance would put inside communities of
-    /// several nodes.
+    /// Returns the modularity, where `expected` is the share that chance would put inside communities of several nodes.
     pub(crate) fn modularity(&self, resolution: f64, expected: f64) -> f64 {
         if self.total <= 0.0 {
             return 0.0;
@@ -121,9 +119,8 @@ impl Tally {
         Ok(Self { opposite, ..self })
     }
 
-    /// Passes the contribution of each node to its community to `visit`, in node order. Connects neighbors with
-    /// the same label in `pieces`, and adds the weight of incoming arcs to `opposite`, by label, if that is not
-    /// empty.
+    /// Passes the contribution of each node to its community to `visit`, in node order. Connects neighbors with the
+    /// same label in `pieces`, and adds the weight of incoming arcs to `opposite`, by label, if that is not empty.
     ///
     /// # Errors
     /// Those of reading and of `tick`, which is called for each block.
@@ -162,7 +159,6 @@ impl Tally {
         }
     }
 
-    /// Adds weight inside communities.
     #[inline]
     pub(crate) fn add_inside(&mut self, weight: f64) {
         self.totals.add_inside(weight);

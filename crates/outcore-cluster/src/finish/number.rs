@@ -2,6 +2,7 @@
 //!
 //! There are few distinct sizes: fewer than sqrt(2n), as their sum is at most the number of nodes. Communities are
 //! therefore counted by size and numbered in one pass, without sorting. Memory: 8 bytes per node, including the result.
+//! Labels on disk are numbered in the same way (`windows`), so both must change together.
 
 use crate::base::bits::Bits;
 use rayon::prelude::*;
@@ -42,7 +43,6 @@ impl CountsBySize {
         by_size.numbered()
     }
 
-    /// Creates counts without communities.
     pub(crate) fn new() -> Self {
         Self { small: vec![0; SMALL], large: BTreeMap::new() }
     }

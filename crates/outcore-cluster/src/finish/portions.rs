@@ -7,7 +7,7 @@ use outcore_io::error::Result;
 use outcore_sort::{Record, Sorter};
 use std::ops::Range;
 
-/// Bytes of the records passed to the sorter at a time: as many fit into one with the minimum budget.
+/// Bytes of the records passed to the sorter at a time. A sorter with the minimum budget has room for them.
 const PORTION_BYTES: u64 = 3 << 19;
 
 /// Returns the number of records passed to the sorter at a time.
@@ -51,7 +51,7 @@ struct Scan<'a, F> {
     fetch: &'a F,
 }
 
-/// Returns the end of the nodes that have at most `most` arcs in sum, at least one.
+/// Returns the end of the nodes from `begin` on that have at most `most` arcs together, but at least one node.
 pub(crate) fn portion_end(block: &Block, begin: usize, most: u64) -> usize {
     let (mut end, mut arcs) = (begin + 1, block.degree(begin));
     while end < block.node_count() && arcs + block.degree(end) <= most {

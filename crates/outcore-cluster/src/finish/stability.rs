@@ -28,7 +28,7 @@ impl MemberLists {
             nodes[*place as usize] = node;
             *place += 1;
         }
-        // Each start has moved to the next one.
+        // Each start has advanced to where the next community starts, so all move up by one.
         starts.rotate_right(1);
         starts[0] = 0;
         Self { nodes, starts }
@@ -67,7 +67,7 @@ fn for_each_that_stays(
             let alike = || members.chunk_by(|&a, &b| label(a) == label(b));
             let size =
                 |nodes: &[u32]| nodes.iter().map(|&node| u64::from(count(node))).sum::<u64>();
-            // Of equally large parts, the one with the smallest label.
+            // Of equally large parts, takes the one with the smallest label.
             let most = alike().map(size).max();
             let largest = alike().find(|nodes| Some(size(nodes)) == most);
             largest.into_iter().flatten().for_each(|&node| stays(node));

@@ -14,10 +14,10 @@ use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of bytes per module, those of creating the tree from labels included.
+/// Maximum number of bytes per module, including those for creating the tree from labels.
 pub(crate) const MODULE_BYTES: u64 = 128;
 
-/// Level of a tree: its modules, and the code length if all that is below them is joined.
+/// Level of a tree: its modules, and the code length of the tree without the levels below.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LevelLength {
     /// Number of modules at this depth.
@@ -57,8 +57,8 @@ impl TreeLength {
 
 /// Flow of the nodes and arcs of a graph.
 pub(crate) trait GraphFlow: Sync {
-    /// Returns the flow of a node of a block, and passes the flow of each of its arcs to `each`, with the other end, so
-    /// that a link has it at both ends, or twice at one of them.
+    /// Returns the flow of a node of a block, and passes the flow of each of its arcs to `each`, with the other end. A
+    /// link is passed at both of its ends, or twice at one of them.
     ///
     /// # Errors
     /// Those of decoding.
@@ -71,7 +71,7 @@ pub(crate) trait GraphFlow: Sync {
     ) -> Result<Flow>;
 }
 
-/// Flow of an undirected graph, in units of weight, whose nodes have drifts if it is that of a directed one.
+/// Flow of an undirected graph, in units of weight. Its nodes have drifts if it is the graph of flow of a directed one.
 pub(crate) struct Links<'h> {
     holdings: &'h Holdings,
     walk: Walk,

@@ -1,7 +1,7 @@
 //! Final numbers and modularity of communities on disk, computed by windows.
 //!
 //! A window holds the data of the communities that fit in memory while the nodes are scanned, so everything is read
-//! sequentially, once per window. The numbers are those of `number`, and sums are added in the order of `tally`.
+//! sequentially, once per window. The numbers are those of `number`, and sums are added in the order of `measures`.
 
 use super::measures::WeightTotals;
 use super::number::{CountsBySize, SizeCount};

@@ -12,8 +12,8 @@
 //!
 //! Modularity needs no walk: the flow of an arc is its weight.
 
+pub(crate) mod flow_graph;
 pub(crate) mod length;
-pub(crate) mod network;
 pub(crate) mod rates;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -120,7 +120,7 @@ impl VisitRates {
         Ok(rates)
     }
 
-    /// Returns the visits that make the weight of each arc its flow.
+    /// Returns rates by which the flow of each arc is its weight, as modularity needs; no walk takes place.
     pub(crate) fn of_weights(
         source: &mut BlockSource<'_>,
         mut tick: impl FnMut() -> Result<()>,
@@ -145,7 +145,7 @@ impl VisitRates {
             if change <= CONVERGED * total {
                 break;
             }
-            // A leap that leads away is the last one.
+            // An extrapolation after which the change is larger is the last one.
             helps = helps && leapt_from.take().is_none_or(|from| change < from);
             let shrinking = change / last;
             if leaps && shrinking < SHRINKING_MOST {
@@ -230,7 +230,7 @@ impl VisitRates {
         )
     }
 
-    /// Returns the visits of a node at which this arrives.
+    /// Returns the visits of a node, given what arrives there.
     fn estimated(&self, block: &Block, local: usize, arrived: Arrivals) -> f64 {
         let leaving = self.strengths[block.first_node() as usize + local];
         if leaving == 0.0 {
@@ -241,7 +241,7 @@ impl VisitRates {
             Teleportation::Unrecorded => leaving,
             Teleportation::Recorded => arrived.weight + own,
         };
-        // The part of a loop is solved for.
+        // The visits that a loop brings back are solved for.
         (FOLLOWING * arrived.visits + self.unit * landing) / (leaving - FOLLOWING * own)
     }
 
@@ -259,12 +259,11 @@ impl VisitRates {
         self.scale = match self.teleportation {
             // The last step starts where arcs leave, and follows one of them.
             Teleportation::Unrecorded => 1.0 / followed,
-            // What follows arcs, and what lands: all visits.
+            // All visits: those along arcs, and those by teleportation.
             Teleportation::Recorded => FOLLOWING / (FOLLOWING * followed + self.unit * weight),
         };
     }
 
-    /// Saves the rates.
     pub(crate) fn save(&self, to: &mut StateWriter) -> Result<()> {
         let is_recorded = f64::from(u8::from(self.teleportation.is_recorded()));
         to.array([self.unit, self.scale, is_recorded].into_iter())?;
@@ -272,7 +271,6 @@ impl VisitRates {
         to.array(self.strengths.iter().copied())
     }
 
-    /// Loads saved rates.
     pub(crate) fn load(from: &mut StateReader) -> Result<Self> {
         let [unit, scale, is_recorded] = from.few::<f64, 3>()?;
         let (visits, strengths) = (from.numbers()?, from.numbers()?);
@@ -294,7 +292,8 @@ impl VisitRates {
         }
     }
 
-    /// Fills `found` with what `of` makes of the flow at each node of a block, and of its number in the block.
+    /// Fills `found` with the result of `of` for each node of a block, given the flow at the node and its number in the
+    /// block.
     ///
     /// # Errors
     /// Those of decoding.
@@ -335,7 +334,7 @@ impl VisitRates {
         self.visits.get(node as usize).copied().unwrap_or(1.0)
     }
 
-    /// Returns the flow at a node of a block at which this arrives.
+    /// Returns the flow at a node of a block, given what arrives there.
     pub(crate) fn at(&self, block: &Block, local: usize, arrived: Arrivals) -> FlowAt {
         let node = block.first_node() + local as u32;
         let (own, leaving) = (block.self_loop(local), self.strengths[node as usize]);

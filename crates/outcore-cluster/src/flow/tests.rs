@@ -1,7 +1,7 @@
 //! Flow of small directed graphs, compared with dense solutions of its definition.
 
+use super::flow_graph::{NetworkPlace, Purpose, write};
 use super::length::code_lengths;
-use super::network::{NetworkPlace, Purpose, write};
 use super::rates::{FlowAt, Teleportation, VisitRates};
 use crate::base::parallel::PerThread;
 use crate::base::rows::RowsAhead;

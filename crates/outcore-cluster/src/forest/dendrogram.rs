@@ -4,12 +4,13 @@
 //!  links --sort by rank--> groups of equal rank --join the lists of each--> one list per component
 //! ```
 //!
-//! A node is written after others with the weight at which it, and those after it that it is joined with at larger
-//! weights, join those before it. At a threshold, a new component begins wherever this weight is smaller: a cumulative
-//! sum gives the components. This is the order of leaves under the merges of single linkage (Gower and Ross, "Minimum
-//! spanning trees and single linkage cluster analysis", 1969). Lists that are joined at the same weight are put in the
-//! order of their first nodes, so the order depends only on the edges. Memory: 16 bytes per node, up to
-//! 8 more if many weights are equal, and the budget of the sort. Time: a sort, and a few accesses to memory for each link.
+//! Each node is written with a weight: that at which it joins the nodes before it, together with the nodes after it
+//! that it joins at larger weights. At a threshold, a new component begins wherever this weight is smaller, so a
+//! cumulative sum gives the components. This is the order of leaves under the merges of single linkage (Gower and Ross,
+//! "Minimum spanning trees and single linkage cluster analysis", 1969). Lists that are joined at the same weight are
+//! put in the order of their first nodes, so the order depends only on the edges. Memory: 16 bytes per node, up to 8
+//! more if many weights are equal, and the budget of the sort. Time: a sort, and a few accesses to memory for each
+//! link.
 
 use super::{AnyLinks, Forest};
 use outcore_graph::ArcRecord;
@@ -43,7 +44,7 @@ impl Forest {
     /// Bytes per node to find a dendrogram, without the sort.
     pub const DENDROGRAM_BYTES: u64 = 24;
 
-    /// Finds the dendrogram; `None` if the forest does not know heights. The sorter is empty.
+    /// Finds the dendrogram; `None` if the forest does not know heights. The sorter must be empty.
     ///
     /// # Errors
     /// `Io`, `DiskFull`, `MemoryTooSmall` of the sort; those of `tick`, which is called from time to time.

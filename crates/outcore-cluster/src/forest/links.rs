@@ -213,7 +213,7 @@ impl<R: Rank> Links<R> {
         }
     }
 
-    /// Joins two nodes at a rank; returns what is to be joined among the nodes before the first.
+    /// Joins two nodes at a rank. If this leads to a node before `first`, returns the join that is left to do there.
     fn join(&mut self, a: u32, b: u32, rank: R) -> Option<(u32, u32, R)> {
         let (mut a, mut b, mut rank) = (a, b, rank);
         loop {

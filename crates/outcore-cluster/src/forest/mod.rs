@@ -49,7 +49,7 @@ pub struct Forest {
     node_count: u64,
     /// Maximum number of nodes with links.
     most: u64,
-    /// Edges of the other nodes, each from its higher end, whose number is inverted: the highest come first.
+    /// Edges of the other nodes, by the higher of their ends. Its number is inverted, so that the highest come first.
     beyond: Option<Box<Sorter<ArcRecord>>>,
 }
 
@@ -166,7 +166,7 @@ impl Forest {
         for_links!(&mut self.links, links => links.grow(linked.max(links.end())));
     }
 
-    /// Drops the edges whose ends are joined already, at most at their weight. May be called in parallel.
+    /// Drops the edges whose ends are already joined by edges at least as heavy. May be called in parallel.
     pub fn drop_joined(&self, edges: &mut Vec<ArcRecord>) {
         for_links!(&self.links, links => links.drop_joined(edges, &self.ladder));
     }
@@ -198,8 +198,8 @@ impl Forest {
         for_links!(&mut self.links, links => links.join_all(edges, &self.ladder, |_| Ok(())))
     }
 
-    /// Appends for each of `nodes` a node that stands for its component by edges of at least the weight `code`, the same
-    /// for all nodes of the component. With steps, the code is one of them.
+    /// Appends, for each of `nodes`, a node that stands for its component by edges of at least the weight `code`. It is
+    /// the same for all nodes of a component. If there are steps, the code is one of them.
     pub(crate) fn put_roots(&self, code: u32, nodes: Range<usize>, roots: &mut Vec<u32>) {
         for_links!(&self.links, links => links.put_roots(code, &self.ladder, nodes, roots));
     }
@@ -228,11 +228,11 @@ fn to_smallest(first: u32, roots: &[AtomicU32]) {
     own().for_each(|node| {
         word(root(node)).fetch_min(node, Relaxed);
     });
-    // Each word is read as one of the two, whichever other threads have written.
+    // A node's word may be read before or after another thread replaces it: both give the smallest node.
     own().for_each(|node| word(node).store(root(node).min(root(root(node))), Relaxed));
 }
 
-/// Edges of nodes beyond memory that are collected are written as a run first.
+/// Before it is saved, collected edges of nodes beyond memory are written as a run.
 impl Checkpoint for Forest {
     type State = ForestState;
     type Place<'a> = JoinPlace<'a>;

@@ -9,7 +9,7 @@
 //!
 //! Nodes before a range are above those in it, so joining an edge ends with a link, or with an edge between two lower
 //! nodes, which waits for the range of the higher one. Links up to any rank still connect what edges up to that rank
-//! connect. A root is found in the range of a node or, once that of a lower range is known, there.
+//! connect. A root lies in the range of its node, or is that of a node of a lower range, where it is known already.
 //!
 //! Memory: the links of the first nodes, and of one range. Disk: the runs of the edges, up to 12 bytes for each of them
 //! while they wait, the links, 4 bytes per node and threshold, and 8 more while a threshold is solved. An edge waits at
@@ -36,8 +36,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Maximum number of ranges: each may have a file of waiting edges.
 const RANGES_MAX: u64 = 256;
-/// Edges that are collected for a file, and memory of all of these.
+/// Number of edges that are collected before they are written to the file of a range.
 const WAITING_EDGES: usize = 1 << 10;
+/// Memory of the collected edges of all ranges.
 const WAITING_BYTES: u64 = RANGES_MAX * (WAITING_EDGES * size_of::<ArcRecord>()) as u64 + MIB;
 /// Least memory beside links.
 const REST_BYTES: u64 = SORT_BYTES_MIN + WAITING_BYTES;

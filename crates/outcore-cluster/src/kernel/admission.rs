@@ -18,15 +18,15 @@ pub enum Admission {
     /// All labels.
     #[default]
     Any,
-    /// Those of communities with room for the node.
+    /// Labels of communities with room for the node.
     Fitting(CommunitySizes),
-    /// Those of the same class as its present label; holds the class of each label.
+    /// Labels of the same class as the node's present label; holds the class of each label.
     Within(Vec<u32>),
 }
 
 impl Admission {
-    /// Returns the admission to communities of at most `most` nodes of the input, if that is limited, which now consist of
-    /// nodes with these labels and numbers of input nodes.
+    /// Returns the admission to communities of at most `most` input nodes, if that is limited. Their present sizes
+    /// follow from these labels and numbers of input nodes.
     pub fn limited(
         most: Option<u32>,
         labels: &[AtomicU32],
@@ -71,8 +71,8 @@ impl Admission {
         }
     }
 
-    /// Returns what is looked up of every label around a node, by label: `weighs_nodes` if only those labels are rated
-    /// that remain in a shortlist.
+    /// Returns the table, by label, that admission looks up for every label around a node. `weighs_nodes` means that
+    /// only the labels of a shortlist are rated.
     #[inline]
     pub(super) fn looked_up(&self, weighs_nodes: bool) -> Option<&[u32]> {
         match self {

@@ -12,7 +12,7 @@
 use std::fmt::Debug;
 use std::ops::{AddAssign, SubAssign};
 
-/// Flow of a node that its arcs do not tell.
+/// Flow of a node that does not follow from its arcs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct NodeFlow {
     /// Flow of the arcs that leave it minus that of the arcs that enter it.

@@ -1,9 +1,7 @@
 //! State of nodes during a sweep: labels, active nodes, and nodes that may move.
 //!
-//! Attenuated votes define no potential that rises with every move, so only a limit ends the sweeps: from a late sweep
-//! on, frequent movers stay where they are. [`Rules`] holds these limits.
-//!
-//! Directed graphs define no potential either. In both cases, a node that has moved eight times stays from sweep 20 on.
+//! Attenuated votes and directed graphs define no potential that rises with every move, so only a limit ends the
+//! sweeps: from sweep 20 on, a node that has moved eight times stays where it is. [`Rules`] holds these limits.
 
 use super::admission::Admission;
 use super::holdings::{Carries, Holdings};
@@ -11,9 +9,9 @@ use super::objective::Choice;
 use crate::base::bits::Bits;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
-/// Sweep from which on frequent movers are stopped: in directed graphs nothing else ends the sweeps.
+/// Sweep at which nodes that move often are frozen in directed graphs, where nothing else ends the sweeps.
 pub const FREEZE_SWEEP: u32 = 20;
-/// Number of moves after which a node is stopped.
+/// Number of moves from which a node is frozen.
 pub const FREEZE_CHANGES: u8 = 8;
 
 /// State of the nodes while they move.
@@ -41,7 +39,7 @@ pub struct Nodes<'a, O, L: ?Sized = [AtomicU32]> {
 }
 
 impl<O, L: ?Sized> Nodes<'_, O, L> {
-    /// Stops frequent movers of directed graphs when the sweep [`FREEZE_SWEEP`] begins.
+    /// Freezes nodes that move often in directed graphs, when the sweep [`FREEZE_SWEEP`] begins.
     pub fn freeze(&self, number: u32) {
         if number == FREEZE_SWEEP {
             let movers = self.changes.iter().enumerate().filter(|(_, c)| **c >= FREEZE_CHANGES);

@@ -1,13 +1,11 @@
 //! Objectives of the sweeps, and the election of the best label of a node.
 //!
-//! An [`Objective`] rates the labels around a node; the [`Election`] among them is the same for all
-//! objectives. Quality depends on how ties are broken: the node keeps its own label if that is among the
-//! best, and otherwise takes the one with the largest hash *for this node*. An order of labels shared by
-//! all nodes would flood the graph with one label.
+//! An [`Objective`] rates the labels around a node; the [`Election`] among them is the same for all objectives. Quality
+//! depends on how ties are broken: the node keeps its own label if that is among the best, and otherwise takes the one
+//! with the largest hash *for this node*. An order of labels shared by all nodes would flood the graph with one label.
 //!
-//! Weights are rounded, so rates that differ by less than [`RELATIVE_TOLERANCE`] count as equal. A node
-//! leaves its label only for one that is better by more than that. Hence every move raises the objective,
-//! and the sweeps end.
+//! Weights are rounded, so rates that differ by less than [`RELATIVE_TOLERANCE`] count as equal. A node leaves its
+//! label only for one that is better by more than that. Hence every move raises the objective, and the sweeps end.
 //!
 //! [`RELATIVE_TOLERANCE`]: outcore_graph::weight::RELATIVE_TOLERANCE
 //!
@@ -50,8 +48,8 @@ pub trait Objective: Sync {
     const WEIGHS_NODES: bool;
     /// Whether votes weaken with the hops of their label.
     const ATTENUATES: bool = false;
-    /// Whether arcs of weight 1 are counted, which is faster than adding; if not, graphs all of whose weights are 1 are
-    /// rare, and the code is compiled once.
+    /// Whether arcs of weight 1 are counted instead of added, which is faster. If not, the code is compiled once; that
+    /// is for objectives whose graphs rarely have only weights of 1.
     const COUNTS_ARCS: bool = true;
     /// Effect of leaving the present label, independent of the new one.
     type Leaving: Copy;
@@ -125,7 +123,7 @@ pub trait Sums: Objective + Sized + Send {
     }
     /// Creates an objective without communities, with room for `capacity` of them.
     fn empty(rule: Self::Rule, capacity: usize) -> Self;
-    /// Adds to a community a node that changes the weight of the arcs that leave communities by `cut`.
+    /// Adds a node to a community; `cut` is the change in the weight of the arcs that leave communities.
     fn add(&mut self, label: u32, held: Holding, strength: f64, cut: f64);
     /// Finishes the sums after the last node was added.
     fn complete(&mut self);
@@ -137,8 +135,8 @@ pub trait Sums: Objective + Sized + Send {
     fn label_bound(&self) -> usize;
     /// Returns the mass of a community.
     fn mass_of(&self, label: u32) -> f64;
-    /// Returns the total of all exits as a share of the strength, whose names cost plogp of it; 0 if the objective is a
-    /// sum over communities.
+    /// Returns the total of all exits as a share of the strength: the names of communities cost plogp of it. Returns 0
+    /// if the objective is a sum over communities.
     fn exits(&self) -> f64 {
         0.0
     }
@@ -205,9 +203,9 @@ impl TieOrder {
     }
 }
 
-/// Election of the best label, from all sums together or from one share of the labels after the other:
-/// first [`survey`](Self::survey) each share; then, if [`leaves`](Self::leaves), [`pick`](Self::pick)
-/// from each share, surveyed again unless it is the only one.
+/// Election of the best label for a node. The labels may come in several shares: [`survey`](Self::survey) each share;
+/// then, if the node [`leaves`](Self::leaves), [`pick`](Self::pick) from each share. Unless there is only one share,
+/// survey each again just before picking from it.
 pub struct Election<'a, O: Objective> {
     objective: &'a O,
     visit: Visit<O::Flow>,

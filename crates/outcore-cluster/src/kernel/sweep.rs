@@ -10,9 +10,10 @@
 //!      activate  all threads: the neighbors of nodes that moved
 //! ```
 //!
-//! Moving all nodes at the same time does not converge (on a path, labels chase each other forever), and
-//! moving them one by one is serial. With four groups, few movers have moving neighbors; only these are
-//! rated again, so the serial part is small. The sweeps end because every commit raises the objective.
+//! Moving all nodes at the same time does not converge (on a path, labels chase each other forever), and moving them
+//! one by one is serial. With four groups, few movers have moving neighbors; only these are rated again, so the serial
+//! part is small. The sweeps end because every commit raises the objective. A choice may depend on the graph, the
+//! labels, the seed and the sweep, never on the number of threads, on memory or on timing.
 
 use super::cache::BlockSource;
 use super::holdings::{Carries, NoFlow};

@@ -1,10 +1,9 @@
 //! Attenuated votes for labels in label propagation.
 //!
-//! An attenuated label weakens as it spreads. The node that starts with a label is 0 hops from its origin;
-//! a node that takes the label is one hop further than the nearest neighbor that has it. A neighbor's vote
-//! is the weight of the arc times a factor that depends on its hops, rounded as weights are. Hops are
-//! counted up to 255, in one byte per node; the 256 factors are in a table, so a vote costs one more
-//! random access.
+//! An attenuated label weakens as it spreads. The node that starts with a label is 0 hops from its origin; a node that
+//! takes the label is one hop further than the nearest neighbor that has it. A neighbor's vote is the weight of the arc
+//! times a factor that depends on its hops, rounded as weights are. Hops are counted up to 255, in one byte per node;
+//! the 256 factors are in a table, so a vote costs one more random access.
 //!
 //! After h hops a strength that starts at 1 and loses D each time is 1 - D x h, so a table holds the factors, and no
 //! fraction is ever accumulated. ExoLabel's rule is another table. Nothing else in the sweep depends on attenuation.

@@ -94,8 +94,7 @@ impl Default for ClusterOptions {
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PropagationOptions {
-    /// Loss of votes with the distance from the origin of their label; each value gives a result. 0 loses
-    /// nothing.
+    /// Loss of votes with the distance from the origin of their label; each value gives a result. 0 loses nothing.
     pub attenuation: Vec<f64>,
     /// Meaning of the attenuation.
     pub attenuation_rule: AttenuationRule,
@@ -115,8 +114,7 @@ pub struct PropagationOptions {
 #[non_exhaustive]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum AttenuationRule {
-    /// `1 - D x hops` (Leung, Hui, Liò and Crowcroft, "Towards real-time community detection in large
-    /// networks", 2009).
+    /// `1 - D x hops` (Leung, Hui, Liò and Crowcroft, "Towards real-time community detection in large networks", 2009).
     #[default]
     Hops,
     /// `1 - (p x hops)^D`, with `p` the share of nodes that changed in the previous sweep, 0 in the first: the
@@ -222,7 +220,7 @@ impl ClusterOptions {
         if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
             return Err(Error::usage(format_args!("{MIN_WEIGHT} is a number from 0")));
         }
-        // Several thresholds of components are columns.
+        // With levels, several thresholds of components become columns.
         if self.levels && !(self.thresholds.len() > 1 && self.forest_ladder().is_some()) {
             MethodOption::Levels.check(LEVELS, self.method)?;
         }

@@ -337,7 +337,7 @@ pub static METHODS: [MethodSpec; 5] = [
         takes: &[Directed, Thresholds],
         resolution: None,
         giant: fewer_edges,
-        // A few pairs lead from anyone to everyone.
+        // In so small a network, a few edges connect everyone.
         giant_above: 12,
         node_bytes: 5,
         directed_bytes: 0,

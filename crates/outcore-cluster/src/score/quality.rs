@@ -79,7 +79,7 @@ pub struct CommunitySizes {
 }
 
 impl CommunitySizes {
-    /// Returns those of communities with so many nodes; those without nodes do not count.
+    /// Returns the sizes of communities with these numbers of nodes; those without nodes do not count.
     fn of(mut sizes: Vec<u32>) -> Self {
         sizes.retain(|&size| size > 0);
         let nodes: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
@@ -154,8 +154,8 @@ pub fn quality_by(
     quality_of_levels(graph, labels, &[], rules, observer).map(|(quality, _)| quality)
 }
 
-/// Like [`quality_by`]; also returns the code length of the tree of modules that `levels` are, if there are several: the
-/// labels of all nodes on each level, coarsest first. That takes another scan.
+/// Like [`quality_by`]; also returns the code length of the tree of modules, if there are several `levels`: the labels
+/// of all nodes on each level, coarsest first. That takes another scan.
 ///
 /// # Errors
 /// Those of [`quality_at`].

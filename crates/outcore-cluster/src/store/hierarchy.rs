@@ -91,7 +91,6 @@ impl Hierarchy {
         Self::new(&self.files, prefix, self.groupings.clone())
     }
 
-    /// Returns the storage of the files.
     pub(crate) fn files(&self) -> &Files {
         &self.files
     }
@@ -162,7 +161,6 @@ impl Hierarchy {
         self.groupings
     }
 
-    /// Discards the files.
     pub(crate) fn discard(self) {
         self.groupings.iter().for_each(|grouping| self.files.discard(&grouping.groups.path));
     }

@@ -20,14 +20,12 @@ pub(crate) struct Pages<T> {
 }
 
 impl<T: Number> Pages<T> {
-    /// Creates an empty file.
     pub(crate) fn create(files: &Files, path: PathBuf) -> Result<Self> {
         let writer = files.open(&path, Mode::Create)?;
         let reader = files.open(&path, Mode::Read)?;
         Ok(Self { path, reader, writer, numbers: PhantomData })
     }
 
-    /// Removes the file.
     pub(crate) fn remove(self, files: &Files) -> Result<()> {
         let Self { path, reader, writer, .. } = self;
         drop((reader, writer));

@@ -1,8 +1,8 @@
 //! Checkpoints of sweep state, in a journal of its own in the directory `sweeps` (`outcore_io::checkpoint`).
 //!
 //! A checkpoint is independent of the number of threads and the memory limit, so both may differ when a job resumes.
-//! Checkpoints are saved between sweeps and may refer to files of levels and groups. Memory: a buffer. Disk: twice
-//! the sweep state in memory, while one checkpoint replaces another.
+//! Checkpoints are saved between sweeps and may refer to files of levels and groups. Memory: a buffer. Disk: twice the
+//! sweep state in memory, while one checkpoint replaces another. Only the version that wrote a checkpoint reads it.
 
 use super::given::GivenLabels;
 use outcore_graph::Graph;

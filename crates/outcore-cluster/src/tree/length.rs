@@ -93,7 +93,8 @@ impl<'t> TreeSums<'t> {
         self.rate
     }
 
-    /// Converts all sums from units of weight; `of_rates` has the sum of plogp of the rates of nodes, by their sum.
+    /// Converts all sums from units of weight. `of_rates` returns the sum of plogp of the rates of nodes, given the sum
+    /// of the rates.
     pub(crate) fn scaled(mut self, scale: f64, of_rates: impl Fn(f64) -> f64) -> Self {
         for Flow { rate, cut, drift, teleport } in &mut self.flows {
             [rate, cut, drift, teleport].into_iter().for_each(|sum| *sum *= scale);
@@ -108,7 +109,7 @@ impl<'t> TreeSums<'t> {
     pub(crate) fn close(self, walk: &Walk, outer: f64) -> Codebooks {
         let Self { parents, depths, mut flows, inside, of_nodes, rate } = self;
         flows.iter_mut().zip(&inside).for_each(|(flow, inside)| flow.cut -= inside);
-        // The sums of links have done their part.
+        // The sums of links are not needed any more, so their memory is reused.
         let mut entries = inside;
         entries.fill(0.0);
         let (mut has_children, mut top) = (vec![false; parents.len()], 0.0);
@@ -166,7 +167,6 @@ fn book(exit: f64, words: f64) -> f64 {
 }
 
 impl Codebooks {
-    /// Returns the depth of the tree.
     pub(crate) fn depth(&self) -> u32 {
         self.depths.iter().copied().max().unwrap_or(0)
     }
@@ -265,7 +265,7 @@ impl DeepCuts {
         }
     }
 
-    /// Returns the cuts of the tree with everything that is hung below it.
+    /// Returns the cuts of the tree, including the trees that were hung below its leaves.
     pub(crate) fn all(&self) -> Vec<CutLength> {
         let deepest = self.upper.last().map_or(0.0, |cut| cut.length);
         let mut change = 0.0;

@@ -123,12 +123,12 @@ impl ModuleTree {
         tops
     }
 
-    /// Puts other modules at the top, given for each node, above those at the depths below.
+    /// Replaces the modules at the top by others, given for each node, and keeps the deeper modules below them.
     fn with_tops(&self, tops: Vec<u32>, count: usize) -> Self {
         let depths = self.depths();
         let mut tree = Self::flat(tops, count);
         for depth in 2..=depths.iter().copied().max().unwrap_or(0) {
-            // Parents come first, so each is at most as deep already.
+            // Parents come first, so that of a module has already been replaced by a module of at most this depth.
             let mut at: Vec<u32> = (0..depths.len() as u32).collect();
             for module in 0..at.len() {
                 if depths[module] > depth {

@@ -13,10 +13,11 @@ const LEAST_BITS: f64 = 1e-15;
 /// Maximum number of rounds from the nodes up, and of visits per node in a round.
 const ROUNDS: u32 = 20;
 const VISITS: usize = 64;
-/// A quick search ends if its first division is longer than none by more than this share of the rate; until then, it rates
-/// at most this number of modules for a node, visits a node about this number of times, and refines nothing.
+/// A quick search ends if its first division is longer than none by more than this share of the rate.
 const HOPELESS: f64 = 0.002;
+/// Maximum number of modules that a quick search rates for a node.
 const QUICK_MODULES: usize = 4;
+/// About the number of visits of a node in a quick search, which refines nothing.
 const QUICK_VISITS: usize = 3;
 const NONE: u32 = u32::MAX;
 

@@ -83,7 +83,7 @@ impl Network {
         }
     }
 
-    /// Makes modules of the nodes: their words have the rate of entering them.
+    /// Turns the nodes into modules, whose words have the rate of entering them.
     pub(crate) fn enter(&mut self, walk: &Walk) {
         self.flows.iter_mut().for_each(|flow| flow.rate = walk.boundary(flow).0);
     }

@@ -17,8 +17,9 @@ use rayon::prelude::*;
 
 /// Least improvement that is worth a module, relative to the rate of the network: rounding is below that.
 const LEAST_GAIN: f64 = 1e-10;
-/// Nodes and links that are searched for other starts of a small network, and their maximum number.
+/// Nodes and links that further starts of a small network may search, all together.
 const START_SIZE: usize = 1 << 15;
+/// Maximum number of starts of a small network.
 const MOST_STARTS: usize = 4;
 /// Likewise, for whole trees.
 const TREE_SIZE: usize = 1 << 19;
@@ -123,7 +124,7 @@ impl<'a> Search<'a> {
         let (net, scope) = (self.net, self.scope());
         let most = scope.undivided(net) - self.worth();
         let mut best = optimize(net, scope, start, self.seed, !self.is_thorough);
-        // A network that one start does not divide is left alone, as most are; others are worth more.
+        // Most networks are not divided by one start, and are left alone. The others are worth further starts.
         if best.count > 1 {
             for trial in 1..(START_SIZE / net.size()).clamp(1, MOST_STARTS) {
                 let other = optimize(net, scope, None, mix(self.seed ^ trial as u64), false);
@@ -168,7 +169,7 @@ impl<'a> Search<'a> {
         Found { tree, length }
     }
 
-    /// Builds what is inside each module at the top afresh, and takes the shorter.
+    /// Builds what is inside each module at the top afresh, and takes the shorter of the two trees.
     fn rebuild(&self, layers: &[Vec<u32>], depth: u32) -> Found {
         let whole = ModuleTree::of_layers(layers);
         let tops = whole.tops();
@@ -236,7 +237,7 @@ impl<'a> Search<'a> {
 }
 
 impl ModuleTree {
-    /// Returns the tree inside the module at the top that holds these nodes, which are all of its nodes.
+    /// Returns the tree inside a module at the top, given by all of its nodes.
     fn below(&self, nodes: &[u32]) -> Self {
         let mut numbers = vec![NONE; self.parents.len()];
         let mut modules = Vec::new();

@@ -17,7 +17,7 @@ pub enum Added {
     All,
     /// A name occurs twice; the index cannot be used further.
     Repeated,
-    /// None is added: this number of bytes is needed.
+    /// No name was added; this number of bytes is needed.
     Needs(u64),
 }
 
@@ -83,7 +83,7 @@ impl NodeIndex {
             within(self.memory_bytes() + self.bytes_with(self.node_count as usize))?;
             self.hash_numbers(None);
         }
-        // Nothing is known of the names that are added.
+        // The names to be added may not be numbers.
         self.hashed.largest = None;
         within(self.bytes_with(count as usize))?;
         let rest = expected.saturating_sub(self.node_count) as usize;
@@ -102,7 +102,6 @@ fn largest(names: &[NameRef]) -> Option<u64> {
 }
 
 impl Table {
-    /// Makes room for `more` names.
     fn reserve(&mut self, more: usize, hasher: &Hasher) {
         let homes = self.lines_with(more) - OVERFLOW;
         if homes > self.homes {

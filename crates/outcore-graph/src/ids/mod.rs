@@ -17,8 +17,9 @@
 //! The slots of lookups are prefetched (`table`).
 //!
 //! While all names are decimal numbers that fill their range (at most `SPARSE` times as many numbers as names, or
-//! `SCATTERED` if there is memory for them), the number itself is the place: 4 bytes per number, one access. The first name that does not fit moves everything to
-//! fingerprints, once; indexes do not change.
+//! `SCATTERED` if there is memory for them), the number itself is the place: 4 bytes per number, one access. The first
+//! name that does not fit moves everything to fingerprints, once; indexes do not change. Indexes never depend on the
+//! kind of table, on memory or on threads: graphs and checkpoints store them.
 
 mod add;
 mod name;
@@ -50,14 +51,15 @@ const INSERTS_AHEAD: usize = 16;
 const GROUP: usize = 32;
 /// Mark of a name that step 1 did not find.
 const MISS: u32 = u32::MAX;
-/// Numbers are places while the largest is below this multiple of the number of names...
+/// Numbers are their own places while the largest is below this multiple of the number of names.
 const SPARSE: u64 = 6;
-/// ...or below this...
+/// Numbers below this are their own places, however few names there are.
 const NUMBERS_MIN: u64 = 1 << 20;
-/// ...or below this multiple, about the memory of a sparse table, while places take half of the memory of that. A large
-/// input whose numbers are in random order begins with numbers that are further apart, and these are hashed at first.
+/// Numbers below this multiple of the number of names are their own places, too, while these take at most half of the
+/// memory allowed for sparse tables. A large input whose numbers are in random order begins with numbers that are
+/// further apart; these are hashed at first.
 const SCATTERED: u64 = 16;
-/// Maximum number of nodes of a job; indexes above it are for the names of one batch.
+/// Maximum number of nodes of a job. The indexes above it number the new names of one batch.
 pub const NODES_MAX: u64 = 4_290_000_000;
 
 /// Name that was not found in step 1.
@@ -148,8 +150,8 @@ impl NodeIndex {
     /// tables stay sparse while they take less than `sparse_bytes`.
     pub fn new(threads: usize, max_bytes: u64, sparse_bytes: u64) -> Self {
         let count = threads.clamp(1, 64);
-        // A table may be one step of growth ahead of the others. Beyond its reservation it would be moved, which takes
-        // the memory of both places.
+        // A table may grow one step ahead of the others. If it outgrew its reservation, it would be moved, and take the
+        // memory of both places.
         let shard_bytes = (max_bytes / count as u64 / 8 * 9) as usize;
         let shard = |number| Shard {
             number,
@@ -194,7 +196,7 @@ impl NodeIndex {
         bytes.map(|bytes| bytes as u64).sum()
     }
 
-    /// Lets tables become dense before they grow; returns whether this is new.
+    /// Lets tables become dense before they grow; returns `false` if they already could.
     pub fn make_dense(&mut self) -> bool {
         let homes =
             self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.table.sparse_homes));
@@ -239,9 +241,9 @@ impl NodeIndex {
         Ok(None)
     }
 
-    /// Step 1: looks up known names. If the tables could exceed `room_bytes` with the others, returns the bytes that
-    /// they may need. Names that are not dense numbers change the kind of table, and so do numbers that have become
-    /// dense.
+    /// Step 1: looks up known names. If adding the others could make the tables exceed `room_bytes`, returns the bytes
+    /// that they may need. Changes the kind of table if a name is not a number that fits, or if hashed numbers have
+    /// become dense.
     fn look_up_all(
         &mut self,
         chunks: &[EdgeChunk],
@@ -285,8 +287,8 @@ impl NodeIndex {
         Some((misses, largest.into_iter().max().unwrap_or(0)))
     }
 
-    /// Returns the largest of hashed numbers if they are dense enough to be places from now on. They must have doubled
-    /// since they were hashed, so that tables rarely change their kind.
+    /// Returns the largest of the hashed numbers if they are dense enough to become their own places. Their number must
+    /// have doubled since they were hashed, so that tables rarely change their kind.
     fn largest_of_dense(&mut self, misses: &[Vec<Miss>]) -> Option<u64> {
         let mut names = misses.iter().flatten().map(|miss| number(miss.fingerprint));
         let largest = names.try_fold(self.hashed.largest?, |most, number| Some(most.max(number?)));
@@ -296,7 +298,7 @@ impl NodeIndex {
         largest.filter(|&largest| has_doubled && self.are_places(largest, new))
     }
 
-    /// Returns whether numbers remain places with `new` more names.
+    /// Returns whether numbers can remain their own places with `new` more names.
     fn are_places(&self, largest: u64, new: u64) -> bool {
         let names = self.node_count + new;
         let is_scattered = largest < names.saturating_mul(SCATTERED);
@@ -342,7 +344,8 @@ impl NodeIndex {
         }
     }
 
-    /// Moves all numbers to fingerprints. The `largest` of those to come is known if they are all numbers.
+    /// Moves all numbers to the tables of fingerprints. `largest` is the largest number with those to come, if all are
+    /// numbers.
     fn hash_numbers(&mut self, largest: Option<u64>) {
         self.hasher.numbers = false;
         let before = self.shards.iter().map(|shard| shard.numbers.len() as u64).sum();

@@ -110,8 +110,7 @@ impl QueueReader {
         Ok(Some((fingerprint, &self.0.take(bytes)[HEAD_BYTES..])))
     }
 
-    /// Returns the fingerprint of the name that is `count` names after the next one, if all names up to there are
-    /// short.
+    /// Returns the fingerprint of the name `count` names ahead, assuming that all names up to there are short.
     #[inline]
     pub(super) fn guess(&self, count: usize) -> Option<Fingerprint> {
         let bytes = self.0.buffered().get(count * FINGERPRINT_BYTES..)?;

@@ -18,20 +18,20 @@ pub struct NamesSize {
     pub index_bytes: u64,
     /// Share of the ends of edges that are read before the index is full; 1 if all names fit.
     pub indexed_share: f64,
-    /// Memory of names after that; 0 if all names fit.
+    /// Memory for names once the index is full; 0 if all names fit.
     pub spilled_bytes: u64,
     /// Bytes of spilled names and edges read from disk.
     pub read_bytes: u64,
-    /// Bytes of them written to disk.
+    /// Bytes of spilled names and edges written to disk.
     pub write_bytes: u64,
     /// Disk space of them.
     pub disk_bytes: u64,
 }
 
 impl NamesSize {
-    /// Returns the size for `nodes` names of `name_bytes` bytes at the ends of edges, of which there are `ends`, if
-    /// index and sort share `memory_bytes`, and the index is sparse up to `sparse_bytes`. A name in the index comes with
-    /// `bytes_beside` bytes for its node. Nodes are expected to occur as if edges were drawn at random.
+    /// Returns the size for `nodes` names of `name_bytes` bytes at the `ends` ends of edges. Index and sort share
+    /// `memory_bytes`, and the index is sparse up to `sparse_bytes`. A name in the index comes with `bytes_beside`
+    /// bytes for its node. Nodes are expected to occur as if edges were drawn at random.
     pub fn of(
         nodes: u64,
         ends: u64,

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use std::iter::repeat;
 use std::path::{Path, PathBuf};
 
-/// Refs from this value on are shares.
+/// First value of a ref that stands for a share instead of an index.
 const SHARE: u32 = MISS - 255;
 /// Number of shares of a level.
 const SHARES: std::ops::RangeInclusive<u64> = 4..=32;
@@ -80,11 +80,11 @@ impl NameRoom {
         Table::names_in(self.table_bytes as usize / self.threads).max(LEAST_NAMES)
     }
 
-    /// Returns a number of shares such that each is likely to fit, for `name_count` names, if that is known.
+    /// Returns a number of shares such that each is likely to fit; `name_count` is the number of names, if known.
     fn shares(self, name_count: Option<u64>) -> usize {
         let most = self.max_names() as u64;
         let shares = name_count.map_or(16, |count| (count + count / 4) / most + 1);
-        // All threads finish at about the same time.
+        // A multiple of the threads, so that all threads finish at about the same time.
         let shares = shares.next_multiple_of(self.threads as u64);
         shares.clamp(*SHARES.start(), *SHARES.end()) as usize
     }
@@ -336,7 +336,7 @@ fn resolve(
     Ok((Indexes { refs, shares }, next))
 }
 
-/// Numbered share while its new names get their indexes.
+/// Share whose names are numbered, while the new ones get their indexes.
 struct Share {
     numbered: NumberedShare,
     locals: ArrayReader<u32>,
@@ -437,7 +437,7 @@ pub struct Spill {
     earlier: u64,
 }
 
-/// The caller passes an index with the same names.
+/// On resume, the caller passes an index with the same names.
 impl Checkpoint for Spill {
     type State = SpillState;
     type Place<'a> = (NodeIndex, &'a Files, &'a Path, NameRoom);
@@ -650,7 +650,7 @@ impl SpilledEdges {
         self.node_count
     }
 
-    /// Returns the number of names before the edges that repeat an earlier one.
+    /// Returns how many of the names before the edges repeat an earlier one.
     pub fn repeated_earlier(&self) -> u64 {
         self.repeated_earlier
     }

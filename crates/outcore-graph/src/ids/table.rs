@@ -134,7 +134,7 @@ pub(super) struct Table {
 
 /// Number of lines after the last home.
 pub(super) const OVERFLOW: usize = 48;
-/// A table grows when more than this share of its slots is used, a small and a large one.
+/// Maximum share of the slots of a sparse table that are used, as numerator and denominator. Beyond it the table grows.
 pub(super) const SPARSE_LOAD_MAX: (usize, usize) = (11, 20);
 pub(super) const LOAD_MAX: (usize, usize) = (7, 8);
 /// Number of homes of the smallest table.
@@ -210,7 +210,8 @@ impl Table {
     #[inline]
     pub(super) fn prefetch(&self, home: usize) {
         prefetch(&self.lines, home);
-        // Many names of a dense table are in the line after their home: with it, a lookup takes 0.7 of the time.
+        // In a dense table, many names are in the line after their home. Prefetching that line, too, reduces the time
+        // of a lookup to 0.7 of it.
         if self.homes >= self.sparse_homes {
             prefetch(&self.lines, home + 1);
         }
@@ -227,14 +228,15 @@ impl Table {
     ) -> Option<u32> {
         let lines = self.lines.get(home..).unwrap_or_default();
         for (distance, Line(slots)) in lines.iter().enumerate() {
-            // Without a branch for each slot: which one holds a name cannot be predicted.
+            // No branch for each slot, since which one holds a name cannot be predicted.
             let (second, third) = (holds(&slots[1], wanted), holds(&slots[2], wanted));
             if holds(&slots[0], wanted) | second | third {
                 return Some(slots[usize::from(second) + 2 * usize::from(third)][4]);
             }
             // The used slots of a line are its first ones.
             let last = &slots[LINE_SLOTS - 1];
-            // Runs of used slots are long in a dense table; a place takes too long to compute for the first line.
+            // In a dense table, runs of used slots are long, so the place of the last name in a line tells whether to
+            // stop. For the first line, computing it takes longer than it saves.
             if is_empty(last) || distance > 0 && hasher.place(last) > place {
                 break;
             }

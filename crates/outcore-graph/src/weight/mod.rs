@@ -1,8 +1,9 @@
 //! Weights in 32 bits: the exponent range of `f64` with 21 bits of mantissa.
 //!
 //! A [`Weight`] consists of the leading bits of a positive `f64` after its sign: 11 bits of exponent and 21 of
-//! mantissa, rounded to nearest. So every positive weight has a relative precision of 2^-22 at any magnitude
-//! (1e-300 as well as 1e300), integers up to 2^22 are exact, and the order of codes is the order of weights.
+//! mantissa, rounded to nearest. So every positive weight has a relative precision of 2^-22 at any magnitude (1e-300 as
+//! well as 1e300), integers up to 2^22 are exact, and the order of codes is the order of weights. Graphs store codes,
+//! so their meaning must not change.
 
 mod transform;
 

@@ -56,7 +56,7 @@ impl WeightTransform {
         }
     }
 
-    /// Kept out of the loop over plain lines, which is tight.
+    /// A function of its own, to keep the loop over plain lines small.
     #[inline(never)]
     fn transformed(self, value: f64) -> Option<u32> {
         let weight = match self {

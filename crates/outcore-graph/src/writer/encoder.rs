@@ -106,8 +106,10 @@ pub(super) enum EncodeWork {
     /// Complete nodes.
     Block(RawBlock),
     /// Arcs of a hub: complete segments, except at its end.
-    Hub { raw: RawBlock, is_last: bool },
-    /// The end of the work.
+    Hub {
+        raw: RawBlock,
+        is_last: bool,
+    },
     Finish,
 }
 

@@ -52,7 +52,7 @@ impl Graph {
 /// Like [`Graph::extension_bytes`], for blocks of up to `range_bytes` encoded bytes and `node_count` nodes.
 fn bytes_for(range_bytes: u64, node_count: u64) -> (u64, u64) {
     let block = range_bytes + NODE_BYTES * node_count;
-    // Ahead: the caller's block, the waiting ones, and the one being checked; ranges likewise.
+    // Read ahead: the caller's block, the waiting ones, and the one being checked, each with its encoded bytes.
     let ahead = (AHEAD + 2) * (block + range_bytes);
     let least = block + range_bytes + SCRATCH_BYTES;
     (ahead + SCRATCH_BYTES, least.saturating_sub(UNUSED_BYTES))

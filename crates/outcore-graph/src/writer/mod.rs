@@ -6,9 +6,10 @@
 //!                             `------ empty raw block -------'
 //! ```
 //!
-//! The caller's thread compares adjacent records, adds weights and copies: about 4 ns per record. The encoder
-//! takes about 5 ns per arc. Memory: [`GraphWriter::MEMORY_BYTES`], whatever the degrees: a node that
-//! outgrows a block is handed over in parts and becomes a hub block.
+//! The caller's thread compares adjacent records, adds weights and copies: about 4 ns per record. The encoder takes
+//! about 5 ns per arc. Memory: [`GraphWriter::MEMORY_BYTES`], whatever the degrees: a node that outgrows a block is
+//! handed over in parts and becomes a hub block. The bytes depend only on the arcs and the options, never on threads,
+//! on memory or on how arcs are divided among calls.
 
 mod combine;
 mod encoder;
@@ -86,8 +87,8 @@ impl GraphWriter {
         Self::create_part(files, directory, options, 0..options.node_count, limits)
     }
 
-    /// Like [`GraphWriter::create`], for only those arcs that leave `nodes`. This range must begin and end at
-    /// block boundaries of the complete graph: then the blocks are identical.
+    /// Like [`GraphWriter::create`], for only the arcs that leave `nodes`. This range must begin and end at block
+    /// boundaries of the complete graph, so that the blocks are identical.
     ///
     /// # Errors
     /// Like [`GraphWriter::create`].

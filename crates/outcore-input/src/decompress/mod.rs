@@ -156,7 +156,7 @@ fn failure(path: &Path, position: &Position, error: io::Error) -> Error {
     damaged(path, position.consumed(), &message)
 }
 
-/// Returns the command that unpacks a file whose decompression exceeds its memory limit, if that is the error.
+/// Returns the command that unpacks the file, if the error is that decompression exceeds its memory limit.
 fn asks_for_memory(error: &io::Error) -> Option<&'static str> {
     let of_xz = error.get_ref().and_then(|error| error.downcast_ref::<liblzma::stream::Error>());
     match of_xz {
@@ -271,9 +271,8 @@ const XZ_OTHER_BYTES: u64 = 1 << 20;
 /// Window of the largest preset, assumed if the file does not reveal its own.
 const XZ_WINDOW: u64 = 64 << 20;
 
-/// Window that any part of a file may have. The memory planned for all decompression includes it.
+/// Window that every part of a file may have, and that the memory planned for decompression always includes.
 const EVERY_WINDOW: u64 = 8 << 20;
-/// Largest window of zstd.
 const ZSTD_WINDOW: u64 = 1 << 31;
 
 /// Returns the planned memory for the window of a file with these first bytes.

@@ -43,7 +43,7 @@ pub(crate) fn check(chunk: &mut ParsedChunk, format: &InputFormat, stop: bool) {
     }
 }
 
-/// Returns what is wrong with a name that is none in this column.
+/// Returns what is wrong with a text that is not a name in this column.
 fn no_name(text: &[u8], name: &NameRef, whole: bool, has_header: bool) -> Option<Problem> {
     if !may_be_none(name, whole) {
         return None;
@@ -57,8 +57,8 @@ fn no_name(text: &[u8], name: &NameRef, whole: bool, has_header: bool) -> Option
     }
 }
 
-/// Returns whether a name may be none, by the bytes in its fingerprint: those of whole numbers are digits; words for
-/// missing values are short, and begin with `n`, `N` or `<`. A hash has any bytes.
+/// Returns whether a name may be invalid, judging by its fingerprint. Whole numbers have only digits there, and words
+/// for missing values are short and begin with `n`, `N` or `<`; a hash may have any bytes.
 #[inline]
 fn may_be_none(name: &NameRef, whole: bool) -> bool {
     const MARKS: u64 = splat(b' ');

@@ -77,7 +77,7 @@ const BINARY: [(&[u8], &str, Way); 44] = [
 ];
 /// Name of a Parquet file that cannot be read without a key.
 pub(crate) const ENCRYPTED_PARQUET: &str = "encrypted Parquet";
-/// Remedy for it.
+/// Remedy for an encrypted file.
 pub(crate) const DECRYPT: &str = "write it again without encryption; in Python, `pyarrow.parquet.read_table` takes \
                                   `decryption_properties`, and `outcore.cluster` takes the table that it returns";
 const TO_DECRYPT: Way = Way::Do(DECRYPT);
@@ -165,7 +165,7 @@ fn refuse_packed(
     }
 }
 
-/// Refuses text in a format that is none of lines, by what its first bytes show, and binary data without a name.
+/// Refuses text whose first bytes show a format that is not lines of edges, and binary data of an unknown format.
 fn refuse_other(
     block: &[u8],
     path: &Path,
@@ -173,7 +173,7 @@ fn refuse_other(
     is_binary: bool,
     is_node_list: bool,
 ) -> Result<()> {
-    // What a result names first may look like anything.
+    // The first name in a result may look like anything.
     if options.rows.are_memberships() && communities::are_certain(block) {
         return Ok(());
     }
@@ -207,7 +207,7 @@ fn refuse_other(
     }
 }
 
-/// Returns the remedy for a file of nodes, or of nodes and their communities, where it is not that for edges.
+/// Returns the remedy for a file of nodes or of communities, where it differs from the remedy for edges.
 fn for_use(name: &str, block: &[u8], rows: Rows) -> Option<Text> {
     let has = |text: &[u8]| memchr::memmem::find(block, text).is_some();
     let lines = |filter: &str| {
@@ -278,8 +278,8 @@ fn names_member(zip: &[u8], end: &[u8]) -> bool {
 /// Minimum number of zero bytes in a file that is not text. Names may contain a few.
 const ZEROS_LEAST: usize = 8;
 
-/// Returns the name of an encoding with two or four bytes per character, recognized because every other byte is zero, or
-/// by its byte-order mark, and whether it has one.
+/// Returns the name of an encoding with two or four bytes per character, and whether there is a byte-order mark. The
+/// encoding is recognized by that mark, or because every other byte is zero.
 fn wide_encoding(block: &[u8]) -> Option<(&'static str, bool)> {
     if block.starts_with(b"\xff\xfe\0\0") || block.starts_with(b"\0\0\xfe\xff") {
         return Some(("UTF-32", true));
@@ -304,8 +304,8 @@ fn wide_encoding(block: &[u8]) -> Option<(&'static str, bool)> {
     }
 }
 
-/// Returns whether a byte is a control character that no text has between its line ends: names may have some, but old
-/// files of text do not.
+/// Returns whether a byte is a control character that text does not use between its lines. Names may have others, as in
+/// old files of text.
 fn is_of_binary(byte: u8) -> bool {
     matches!(byte, 0..=8 | 0x0E..=0x1A | 0x1C..=0x1F)
 }
@@ -330,7 +330,8 @@ fn lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%"))
 }
 
-/// Returns the first word if it begins a section as in files of Pajek and Infomap, of which the known ones are read.
+/// Returns the first word if it begins a section of a Pajek or Infomap file that cannot be read; the known sections
+/// can.
 fn unknown_section(block: &[u8]) -> Option<String> {
     let first = lines(block).next()?;
     let word = first.split(|&byte| byte == b' ').next()?;
@@ -509,7 +510,7 @@ fn is_fastq(first: &[u8], block: &[u8]) -> bool {
     is_named && plus.starts_with(b"+") && !letters.is_empty() && letters.len() == marks.len()
 }
 
-/// Returns whether a file of one line reports that there is no such file.
+/// Returns whether a file of one line is the report of a server that there is no such file.
 fn is_error_of_server(head: &str, second: &[u8]) -> bool {
     let reported =
         ["not found", "access denied", "forbidden", "bad gateway", "internal server error"];

@@ -9,7 +9,7 @@ use crate::text::number::{is_number, parsed};
 /// How a format is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// A header with all of these columns, compared by letters and digits, in any order; of those that `|` separates, one
+    /// A header with all of these columns, in any order, compared by letters and digits. Of names separated by `|`, one
     /// suffices.
     Header(&'static str),
     /// Lines without a header, between tabs, with these kinds of columns: `s` any text, `n` number, `i` whole number,
@@ -41,7 +41,7 @@ impl Sign {
     }
 }
 
-/// Describes the kinds of a shape; equal ones after one another are counted.
+/// Describes the kinds of a shape; counts equal kinds that follow one another.
 fn kinds_in_words(kinds: &str) -> String {
     let word = |kind: u8| match kind {
         b'n' => "number",
@@ -68,12 +68,12 @@ pub(crate) struct Format {
     pub(crate) name: &'static str,
     /// How it is recognized.
     pub(crate) sign: Sign,
-    /// Names of the columns of source, target and weight (of [`Sign::Shape`], their numbers from 1; otherwise what is
-    /// read, in words). An empty weight stands for none, `*` for the column that its name or its values show.
+    /// Names of the columns of source, target and weight. For [`Sign::Shape`], their numbers from 1; otherwise what is
+    /// read, in words. An empty weight means that there is none, and `*` the column that its name or its values show.
     pub(crate) columns: [&'static str; 3],
     /// Sample in `tests/formats`.
     pub(crate) sample: &'static str,
-    /// Text in place of a name where there is none.
+    /// Text that stands for a missing name.
     pub(crate) absent: &'static str,
     /// Whether it holds hits of a search, most of which are found in both directions, with scores as weights.
     pub(crate) is_search: bool,
@@ -163,8 +163,8 @@ pub(crate) fn are_of_search<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     FORMATS.iter().filter(is_named).any(|format| columns(format)[..] == names)
 }
 
-/// Returns the format that has the shape of most rows, all of them with coordinates that are possible: tables of small
-/// whole numbers, matrices and lists of members have the same kinds of columns.
+/// Returns the format whose shape most rows have, if the coordinates in all of these rows are possible. Tables of small
+/// whole numbers, matrices and lists of members have columns of the same kinds.
 pub(crate) fn by_shape(rows: &[Vec<&[u8]>]) -> Option<&'static Format> {
     let is_of = |shape: &str| {
         let fitting: Vec<&Vec<&[u8]>> = rows.iter().filter(|row| has_shape(row, shape)).collect();
@@ -191,7 +191,8 @@ fn are_possible(rows: &[&Vec<&[u8]>], shape: &str) -> bool {
     let is_hit = |row: &&Vec<&[u8]>| {
         let span = |from: usize| (number(row, from) - number(row, from + 1)).abs() + 1.0;
         let (length, spans) = (number(row, 3), [span(6), span(8)]);
-        // A translated search counts three letters of a sequence in a column; a column has a letter of one at least.
+        // In a translated search, a column of the alignment counts as three letters of a sequence. Each column has a
+        // letter of at least one sequence.
         let is_about = spans.iter().all(|&span| span <= 3.0 * length + 3.0);
         is_about
             && number(row, 10) >= 0.0

@@ -7,9 +7,9 @@
 //! A KONECT file says in its first line whether edges have directions or two kinds of nodes, and what its third column
 //! is. <http://konect.cc/files/>
 
-use super::names::{Chosen, ColumnChoice};
+use super::column_names::{Chosen, ColumnChoice};
 use super::recognize::LineReading;
-use super::recognize::lines::Sample;
+use super::recognize::sampled_lines::Sample;
 use super::understood::Roles;
 use super::{InputFormat, formats};
 use crate::decompress::unpacked_name;
@@ -26,7 +26,6 @@ const BANNER: &[u8] = b"%%matrixmarket";
 /// Contents of a banner.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Banner {
-    /// Whether entries have a value.
     has_values: bool,
 }
 
@@ -44,7 +43,8 @@ impl MatrixSize {
         self.rows == self.columns
     }
 
-    /// Returns whether the names of an edge are a row and a column: numbers from 1, without leading zeros.
+    /// Returns, for each of the names of an edge, whether it is a row or a column: a number from 1, without leading
+    /// zeros.
     pub(crate) fn has(self, names: [&[u8]; 2]) -> [bool; 2] {
         let is_within = |name: &[u8], count: u64| {
             let is_number = name[0] != b'0' && is_digits(name);
@@ -236,7 +236,7 @@ impl Konect {
     }
 }
 
-/// Checks the number of entries that were found against the number that the file declares.
+/// Checks that a file has the number of entries that it declares.
 pub(crate) fn check_entries(declared: u64, found: u64, path: &Path) -> Result<()> {
     if declared == found {
         return Ok(());

@@ -8,30 +8,33 @@
 //! The columns of an own result are certain. Otherwise a column may be the community if its name holds one of the words
 //! here: tables of cells have `leiden_0.5` beside `leiden_1.0` and `louvain`. The index of a data frame is the node.
 
+use super::column_names::{
+    Chosen, ColumnChoice, ColumnKind, NamedColumns, has_part, is_index, is_one_of,
+};
 use super::formats::plain_word;
-use super::names::{Chosen, ColumnChoice, ColumnKind, NamedColumns, has_part, is_index, is_one_of};
 use crate::Rows;
 
 /// Names of columns of nodes.
 const NODE_WORDS: &str = "node nodeid name id vertex vertexid protein gene sequence user item cell barcode key \
     accession member index rowname rownames";
-/// Those that say so, whatever other identifiers there are.
+/// Names of the column of nodes that leave no doubt, whatever other identifiers there are.
 const SURE_NODE_WORDS: &str = "node nodeid vertex vertexid member";
 /// Names of columns of communities.
 const COMMUNITY_WORDS: &str = "community communityid cluster clusterid module moduleid modularityclass group groupid \
     membership leiden louvain infomap family class truth representative";
 /// Parts of names of such columns: `leiden_0.5`, `seurat_clusters`, `RNA_snn_res.0.8`.
 const COMMUNITY_PARTS: &str = "community communities cluster group module leiden louvain infomap membership partition orthogroup snnres";
-/// Parts of names of what is known of a community.
+/// Parts of names of columns about a community, such as its size.
 const MEASURE_PARTS: &str = "size score count prob conf color colour weight degree distance numclusters nclusters stability";
-/// Name of a node, or of a community, if no other column is.
+/// Name of the node, or of the community, if no other column has a name for it.
 const EITHER_WORD: &str = "label";
-/// Names of lists of nodes, which are not one of them.
+/// Names of columns with lists of nodes instead of a single node.
 const LIST_WORDS: &str = "members nodes genes proteins sequences vertices ids names";
 /// Names of a number by which nodes are preferred.
 const PRIORITY_WORDS: &str = "priority";
 
-/// Columns that may be the node, and what is given to it; either may be all, if no name says anything.
+/// Columns that may hold the node, and columns that may hold what the file says about it. Either may be all columns, if
+/// no name helps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MemberColumns {
     pub(crate) nodes: Vec<usize>,
@@ -52,7 +55,7 @@ pub(super) fn choose(table: &NamedColumns<'_>, words: &[String]) -> ColumnChoice
     let count = table.kinds.len().max(words.len());
     match (&found.nodes[..], &found.values[..]) {
         (&[node], &[value]) => use_pair((node, value), found.is_named),
-        // What is not the one is the other.
+        // Of two columns, the one that is not the node holds the value, and the reverse.
         (&[node], []) if count == 2 => use_pair((node, 1 - node), false),
         ([], &[value]) if count == 2 && !is_one_of(LIST_WORDS, &words[1 - value]) => {
             use_pair((1 - value, value), false)
@@ -65,7 +68,7 @@ pub(super) fn choose(table: &NamedColumns<'_>, words: &[String]) -> ColumnChoice
     }
 }
 
-/// Returns whether a header names both the nodes and the communities, though perhaps several of them.
+/// Returns whether a header names both the nodes and the communities, perhaps in several columns.
 pub(crate) fn are_named(names: &[&[u8]]) -> bool {
     let (rows, transform) = (Rows::Memberships, crate::WeightTransform::None);
     NamedColumns { names, kinds: &[], rows, transform, weighted: false }.choose().is_by_name()
@@ -102,7 +105,7 @@ fn find(table: &NamedColumns<'_>, words: &[String]) -> MemberColumns {
     let of_label = |taken: &[usize]| all(&|at| words[at] == EITHER_WORD && !taken.contains(&at));
     let values = match table.rows {
         Rows::Numbers => or(all(&|at| is_one_of(PRIORITY_WORDS, &words[at])), &|| {
-            // Only a number can be the one of a node.
+            // A column of nodes' numbers has only numbers.
             all(&|at| {
                 table.is_number(at)
                     && !is_index(table.names[at])
@@ -116,7 +119,7 @@ fn find(table: &NamedColumns<'_>, words: &[String]) -> MemberColumns {
     let named = all(&|at| is_node(table.names[at], &words[at]) && !values.contains(&at));
     let sure = all(&|at| is_one_of(SURE_NODE_WORDS, &words[at]) && !values.contains(&at));
     let nodes = match index[..] {
-        // Numbers are those of rows, if another column names the nodes.
+        // Numbers are row numbers, if another column names the nodes.
         [_] if words.len() > 1 && (named.is_empty() || index.iter().all(|&at| is_text(at))) => {
             index
         }

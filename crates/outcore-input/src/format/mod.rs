@@ -10,12 +10,12 @@
 //! count. Nothing else depends on which lines were sampled.
 
 pub(crate) mod checks;
+pub(crate) mod column_names;
 mod faults;
 pub(crate) mod foreign;
 pub(crate) mod formats;
 pub(crate) mod matrix_market;
 pub(crate) mod members;
-pub(crate) mod names;
 mod nodes;
 pub(crate) mod recognize;
 pub(crate) mod source;
@@ -25,11 +25,11 @@ use super::fault::{bad_input, escaped};
 use super::layout::Layout;
 use super::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows};
 use crate::source::ColumnUse;
-use names::{Chosen, ColumnChoice};
+use column_names::{Chosen, ColumnChoice};
 use outcore_graph::ids::Fingerprint;
 use outcore_io::error::opt::{COLUMNS, DELIMITER};
 use outcore_io::error::{Error, Result, Text};
-use recognize::lines::Sample;
+use recognize::sampled_lines::Sample;
 use recognize::{HeaderAt, LineReading, doubts, question, recognize};
 use std::path::Path;
 use understood::Roles;
@@ -60,13 +60,14 @@ pub(crate) struct InputFormat {
     /// Whether the lines are hits of a search, with scores as weights.
     #[serde(default)]
     is_search: bool,
-    /// Which of source and target are whole numbers, so that a fraction is no name; `None` if names are what the user said.
+    /// Whether the sources, and whether the targets, are whole numbers, so that a fraction is not a name there; `None`
+    /// if the user chose the columns.
     #[serde(default)]
     whole: Option<[bool; 2]>,
 }
 
 impl InputFormat {
-    /// Creates a format of edges without kinds, in which the first of the sampled lines is the header or an edge.
+    /// Creates a format of edges whose nodes have no kinds. The first of the sampled lines is the header or an edge.
     fn of(sample: &Sample<'_>, layout: Layout, roles: String, has_header: bool) -> Self {
         Self {
             layout,
@@ -139,7 +140,7 @@ pub(crate) fn detect(
     format_of(&sample, &reading, &chosen).map(Some)
 }
 
-/// Returns the uses of the columns of lines of edges, in the same way.
+/// Returns how the columns of lines of edges are used, detected as in [`detect`].
 ///
 /// # Errors
 /// Like [`detect`].
@@ -167,8 +168,8 @@ fn read<'a>(sample: &Sample<'a>) -> Result<(LineReading<'a>, Chosen)> {
         konect.apply(&mut reading);
     }
     let is_asked = options.columns.is_none() && options.format != EdgeFormat::Lines;
-    if is_asked && options.rows.are_memberships() && names::are_of_edges(&reading.names) {
-        return Err(names::edges_as_communities(sample.path));
+    if is_asked && options.rows.are_memberships() && column_names::are_of_edges(&reading.names) {
+        return Err(column_names::edges_as_communities(sample.path));
     }
     let chosen = choose(sample, &reading)?;
     Ok((reading, chosen))
@@ -185,7 +186,7 @@ fn choose(sample: &Sample<'_>, reading: &LineReading<'_>) -> Result<Chosen> {
         return Ok(Chosen { by_name, two_mode, ..Chosen::by_place(at[0], at[1], weight) });
     }
     let has_numbers =
-        reading.kinds.get(2) == Some(&names::ColumnKind::Number) && !options.ignore_weights;
+        reading.kinds.get(2) == Some(&column_names::ColumnKind::Number) && !options.ignore_weights;
     let first = Chosen { two_mode, ..Chosen::by_place(0, 1, has_numbers.then_some(2)) };
     if options.format == EdgeFormat::Lines || reading.column_count() < 2 {
         // A single column is an error about its first line.
@@ -245,7 +246,7 @@ fn format_of(
     };
     let is_first = reading.header == HeaderAt::First;
     let mut first_comment = None;
-    let is_doubtful = |(at, comment): &(usize, &recognize::lines::Comment<'_>)| {
+    let is_doubtful = |(at, comment): &(usize, &recognize::sampled_lines::Comment<'_>)| {
         Some(*at) != header_comment && is_edge(&layout, comment.line)
     };
     if let Some((_, comment)) = sample.comments.iter().enumerate().find(is_doubtful) {
@@ -280,7 +281,7 @@ fn format_of(
         kinds: chosen.two_mode.then(|| kinds_of([source, target].map(name_at))),
         is_search: has_scores(reading, chosen),
         whole: is_asked(options).then(|| {
-            let is_number = |at| reading.kinds.get(at) == Some(&names::ColumnKind::Number);
+            let is_number = |at| reading.kinds.get(at) == Some(&column_names::ColumnKind::Number);
             [source, target].map(|at| chosen.format.is_none() && is_number(at))
         }),
         ..format
@@ -310,12 +311,12 @@ fn is_directed(sample: &Sample<'_>, reading: &LineReading<'_>) -> Result<bool> {
     Ok(directed)
 }
 
-/// Returns whether columns are those of edges that the file shows, rather than the user.
+/// Returns whether it is the file that shows the columns of its edges, not the user.
 fn is_asked(options: &InputOptions) -> bool {
     options.rows == Rows::Edges && options.columns.is_none() && options.format != EdgeFormat::Lines
 }
 
-/// Returns whether the lines are hits of a search and their weights the scores, also if the columns were given.
+/// Returns whether the lines are hits of a search with the scores as weights, even if the user chose the columns.
 fn has_scores(reading: &LineReading<'_>, chosen: &Chosen) -> bool {
     let Some(known) = reading.choice.chosen() else { return false };
     let format = known.format.filter(|format| format.is_search);
@@ -332,8 +333,8 @@ fn is_edge(layout: &Layout, line: &[u8]) -> bool {
     matches!(found, super::text::LineKind::Edge(_))
 }
 
-/// Returns the prefixes of names of two kinds: the names of their columns, if these are short, and neither prefix begins
-/// with the other, so that no name could be of both kinds.
+/// Returns the prefixes of the names of two kinds: the names of the columns, if these are short and neither begins with
+/// the other, so that no name can be of both kinds.
 pub(crate) fn kinds_of(names: [&[u8]; 2]) -> [String; 2] {
     let prefix = |name: &[u8]| {
         let name = std::str::from_utf8(name.trim_ascii()).ok()?;

@@ -4,8 +4,8 @@
 //! without one are names as they are, with their spaces and commas. Lines that split into columns without a header are
 //! refused, since nothing says which column holds the names.
 
-use super::recognize::lines::Sample;
-use super::{InputFormat, foreign, names};
+use super::recognize::sampled_lines::Sample;
+use super::{InputFormat, column_names, foreign};
 use crate::layout::Layout;
 use crate::text::number::{is_whole_number, is_word};
 use crate::text::split;
@@ -21,12 +21,12 @@ const CANDIDATES: [Delimiter; 5] = [
     Delimiter::Byte(b'|'),
     Delimiter::Spaces,
 ];
-/// Separator of no columns: lines do not have it.
+/// Delimiter that leaves lines whole, since no line contains it.
 const WHOLE_LINE: Delimiter = Delimiter::Byte(b'\n');
 /// Name of the column of nodes in a list that `outcore export` writes.
 const EXPORTED: &[u8] = b"node";
 
-/// Detects the format of a list of nodes, whose `options.delimiter` is that of the edges: names do not have it.
+/// Detects the format of a list of nodes. `options.delimiter` is that of the edges, which names do not contain.
 ///
 /// # Errors
 /// `Usage` for several columns without a header that names that of the nodes.
@@ -61,9 +61,9 @@ pub(super) fn detect(
     Ok(Some(InputFormat { is_node_list: true, ..format }))
 }
 
-/// Returns the delimiter of a table and its column of nodes, if the first line names it. The other lines must have as
-/// many columns, most of them at least. Without headers, only the word that an export writes above its nodes is one:
-/// text of edges has no header there, so that it is read with `--header no`.
+/// Returns the delimiter of a table and its column of nodes, if the first line names that column and most other lines
+/// have as many columns. Without headers, only the word that an export writes above its nodes counts: a text of edges
+/// has no header there, so it is read with `--header no`.
 ///
 /// # Errors
 /// `Usage` for several columns of that name.
@@ -81,19 +81,19 @@ fn named_column(
         if header.len() < 2 || !fits {
             continue;
         }
-        match names::node_columns(&header)[..] {
+        match column_names::node_columns(&header)[..] {
             [] => {}
             [column, ..] if !may_name(header[column]) => {}
             [column] => return Ok(Some((delimiter, column))),
-            ref several => return Err(names::several_nodes(path, &header, several)),
+            ref several => return Err(column_names::several_nodes(path, &header, several)),
         }
     }
     let only = unquoted(first.trim_ascii());
     let is_number = |line: &&[u8]| is_whole_number(unquoted(line.trim_ascii()));
     let is_above_numbers = is_word(only) && !body.is_empty() && body.iter().all(is_number);
-    let recurs = || body.iter().any(|line| names::is_identifier_name(line));
-    let is_named = names::is_node_name(only)
-        || names::is_identifier_name(only) && (is_above_numbers || !recurs());
+    let recurs = || body.iter().any(|line| column_names::is_identifier_name(line));
+    let is_named = column_names::is_node_name(only)
+        || column_names::is_identifier_name(only) && (is_above_numbers || !recurs());
     if is_named || !is_above_numbers || body.len() < 2 || !may_name(only) {
         let has_header = is_named && !body.is_empty() && may_name(only);
         return Ok(has_header.then_some((WHOLE_LINE, 0)));

@@ -3,7 +3,7 @@
 //!
 //! The same text is shown on the screen and in the report.
 
-use super::names::{self, Chosen, ColumnKind};
+use super::column_names::{self, Chosen, ColumnKind};
 use super::recognize::question::{self, ColumnView, shown_name};
 use crate::options::Rows;
 use crate::source::ColumnUse;
@@ -111,12 +111,12 @@ pub(crate) fn uses(view: &ColumnView<'_>, chosen: &Chosen, given: bool) -> Vec<C
         let why = match (role, chosen.format) {
             ("", _) if kind == ColumnKind::Number && !given => {
                 let with = question::columns_of(view, &[ends[0], ends[1], at]);
-                format!("{}; {with} uses it", names::why_unused(name, kind))
+                format!("{}; {with} uses it", column_names::why_unused(name, kind))
             }
-            ("", _) => names::why_unused(name, kind).into(),
+            ("", _) => column_names::why_unused(name, kind).into(),
             _ if given => format!("given by {COLUMNS}"),
             (_, Some(format)) => format.name.into(),
-            ("weight", None) if name.is_some_and(names::is_weight) => "by its name".into(),
+            ("weight", None) if name.is_some_and(column_names::is_weight) => "by its name".into(),
             ("weight", None) => "the only number that may be one".into(),
             _ if chosen.by_name => "by its name".into(),
             _ => "no other choice".into(),

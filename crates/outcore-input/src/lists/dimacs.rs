@@ -30,7 +30,7 @@ const EXPECTED: &str =
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Edges {
-    /// This letter, if it is one, and two nodes.
+    /// One of these letters, if there are any, and two nodes.
     Plain(&'static [u8]),
     /// `a`, two nodes and a weight.
     Arcs,
@@ -42,7 +42,7 @@ fn problem(word: &[u8]) -> Option<Edges> {
     PROBLEMS.iter().find(|(name, _)| *name == word).map(|(_, edges)| *edges)
 }
 
-/// Returns whether these are the first bytes of a graph: its problem, and a line of it if there is one.
+/// Returns whether these are the first bytes of a graph: a problem line, then a line of its data or nothing.
 pub(super) fn is_graph(head: &[u8]) -> bool {
     let is_data =
         |line: &&[u8]| !(line.starts_with(b"c ") || line.starts_with(b"c\t") || *line == b"c");

@@ -56,7 +56,7 @@ pub(super) struct WeightText<'a> {
 }
 
 impl<'a> WeightText<'a> {
-    /// Returns the weight that is all of the last word.
+    /// Returns the last word, all of which is the weight.
     pub(super) fn of(words: &'a Words) -> Self {
         Self { text: words.word(), from: 0 }
     }
@@ -69,7 +69,7 @@ pub(super) struct MetisHeader {
     pub(super) edges: u64,
     /// Whether each neighbor is followed by the weight of its edge.
     pub(super) has_weights: bool,
-    /// Numbers per node before its neighbors: its size and weights.
+    /// Numbers of a node before its neighbors: its size and weights.
     pub(super) skipped: u64,
 }
 
@@ -83,10 +83,10 @@ pub(super) struct EntryTally {
     pub(super) edges_from: u64,
     /// Nodes that need no edge.
     pub(super) nodes: u64,
-    /// Whether a sample left out some of these.
+    /// Whether a sample left out some of the nodes that need no edge.
     pub(super) has_left_out: bool,
     pub(super) has_weights: bool,
-    /// Whether the first edge has a weight, where all must be alike.
+    /// Whether the first edge has a weight; in such a file, all edges must be like it.
     are_weighted: Option<bool>,
 }
 
@@ -94,11 +94,11 @@ pub(super) struct EntryTally {
 #[derive(Default)]
 pub(super) struct FirstName {
     text: Vec<u8>,
-    /// The name, if it is a number instead.
+    /// The number that is the name, if it is not text.
     number: Option<u64>,
-    /// Its place in the chunk, once it is written.
+    /// Where the name is in the chunk, once it is written there.
     written: Option<NameRef>,
-    /// Whether no edge of it was added yet.
+    /// Whether it has no edge yet.
     pub(super) is_alone: bool,
 }
 
@@ -112,11 +112,11 @@ pub(super) struct ListEdges<'a> {
     chunk: ParsedChunk,
     max_names: usize,
     pub(super) first: FirstName,
-    /// Whether entries have no direction: with directions, they are arcs both ways.
+    /// Whether entries are edges without direction. In a directed graph, each then becomes two arcs.
     pub(super) undirected: bool,
     /// Nodes up to this number are of the first kind, others of the second; `None` if there is one kind.
     pub(super) first_kind: Option<u64>,
-    /// Nodes that were declared, if edges must end at these.
+    /// Nodes that were declared, if edges may end only at these.
     pub(super) declared: Option<Declared>,
     pub(super) tally: EntryTally,
     pub(super) both: Both,
@@ -205,7 +205,7 @@ impl<'a> ListEdges<'a> {
         self.hand_over_if_full(words)
     }
 
-    /// Adds an entry of a list that has every edge in the lists of both its nodes.
+    /// Adds an entry of an adjacency list, which has each edge twice: once for each of its nodes.
     pub(super) fn push_listed(
         &mut self,
         words: &Words,
@@ -222,7 +222,7 @@ impl<'a> ListEdges<'a> {
         self.hand_over_if_full(words)
     }
 
-    /// Makes the first name a node, whether or not it has edges.
+    /// Adds the first name as a node, whether or not it has edges.
     pub(super) fn push_alone(&mut self, words: &Words) -> Progress {
         self.tally.nodes += 1;
         if let Some(declared) = &mut self.declared {
@@ -239,12 +239,12 @@ impl<'a> ListEdges<'a> {
         self.hand_over_if_full(words)
     }
 
-    /// Makes the first name a node if no edge of it was added.
+    /// Adds the first name as a node if it has no edge yet.
     pub(super) fn push_if_alone(&mut self, words: &Words) -> Progress {
         if self.first.is_alone { self.push_alone(words) } else { Ok(()) }
     }
 
-    /// Makes these numbers nodes, which the file declares by the last word.
+    /// Adds the nodes of these numbers, which the last word declares.
     pub(super) fn push_declared(
         &mut self,
         words: &Words,
@@ -265,12 +265,12 @@ impl<'a> ListEdges<'a> {
         Ok(())
     }
 
-    /// Returns the error of a weight at its word, if it is read before the edge is complete.
+    /// Checks a weight that is read before its edge is complete, so that an error points to its word.
     pub(super) fn check_weight(&mut self, words: &Words, weight: WeightText<'_>) -> Result<()> {
         self.code(words, Some(weight)).map(drop)
     }
 
-    /// Returns an error unless all edges have weights, as the first one has or has not.
+    /// Returns an error unless all edges have weights, or none has; the first edge decides which.
     pub(super) fn require_alike(&mut self, words: &Words, has_weight: bool) -> Result<()> {
         match (*self.tally.are_weighted.get_or_insert(has_weight), has_weight) {
             (true, false) => words.fail("weight is missing", "expected one, as in the first edge"),
@@ -398,7 +398,7 @@ fn cleared(mut chunk: ParsedChunk, file: usize) -> ParsedChunk {
     chunk
 }
 
-/// Returns an error unless `name` can be one; `empty` is the problem if it is empty.
+/// Returns an error unless `name` is valid; `empty` is the problem of an empty one.
 fn check(words: &Words, name: &[u8], empty: Problem) -> Result<()> {
     match () {
         () if name.is_empty() => Err(words.error_of(empty, 0)),
@@ -408,7 +408,6 @@ fn check(words: &Words, name: &[u8], empty: Problem) -> Result<()> {
     }
 }
 
-/// Appends a name.
 fn written(name: &[u8], text: &mut Vec<u8>) -> NameRef {
     let offset = text.len() as u32;
     text.extend_from_slice(name);
@@ -418,7 +417,7 @@ fn written(name: &[u8], text: &mut Vec<u8>) -> NameRef {
 /// Prefixes of the names of the first and the second kind.
 pub(super) const KINDS_OF_NUMBERS: [&str; 2] = ["row:", "column:"];
 
-/// Appends the digits of a number, after its kind if there are two.
+/// Appends the digits of a number, after the prefix of its kind if there are two kinds.
 fn written_number(number: u64, first_kind: Option<u64>, text: &mut Vec<u8>) -> NameRef {
     if let Some(first) = first_kind {
         let kind = KINDS_OF_NUMBERS[usize::from(number > first)];
@@ -432,8 +431,8 @@ fn written_number(number: u64, first_kind: Option<u64>, text: &mut Vec<u8>) -> N
     NameRef { fingerprint, offset, bytes: len as u32 }
 }
 
-/// Nodes that a file declares, as bits at their hashes (Bloom, 1970): an end without them was certainly not declared.
-/// Memory: 256 KiB, for which few ends of many nodes pass unseen.
+/// Nodes that a file declares, as bits at positions given by their hashes (Bloom, 1970). An end whose bits are not all
+/// set was certainly not declared. Memory: 256 KiB, so that few undeclared ends go unnoticed among many nodes.
 pub(super) struct Declared {
     bits: Vec<u64>,
     /// Ends that were not declared before their edges, and the errors if they never are.
@@ -448,7 +447,8 @@ impl Default for Declared {
 }
 
 impl Declared {
-    /// Ends that are remembered; where more come before their nodes, edges come first.
+    /// Maximum number of ends that are remembered. In a file with more, edges come before their nodes, and nothing is
+    /// checked.
     const MISSING_LIMIT: usize = 1000;
 
     /// Returns the places of the bits of a hash.
@@ -487,7 +487,7 @@ impl Declared {
     }
 }
 
-/// Number and hash of the entries on both sides.
+/// Numbers and hashes of the two entries that each edge has, to compare them.
 #[derive(Debug, Default)]
 pub(super) struct Both {
     pub(super) first: u64,
@@ -498,7 +498,7 @@ pub(super) struct Both {
 }
 
 impl Both {
-    /// Returns whether the edge from `node` to `other` is taken from `node`.
+    /// Returns whether this entry, rather than the opposite one, is taken as the edge.
     #[inline]
     pub(super) fn is_to_be_taken(&mut self, node: u64, other: u64, code: u32) -> bool {
         if node == other {

@@ -38,7 +38,6 @@ enum GmlItem {
     End,
 }
 
-/// Moves to the next item.
 fn next(words: &mut Words) -> Result<GmlItem> {
     loop {
         let byte = words.peek()?;
@@ -129,7 +128,7 @@ impl GmlRecord {
             if !matches!(item, GmlItem::Word | GmlItem::Text) {
                 return words.fail("value is missing", "expected a number or a text in quotes");
             }
-            // A text as `value` is not a weight.
+            // A `value` that is text in quotes is not a weight.
             self.given[key] = key < 4 || item == GmlItem::Word;
             if is_edge && key >= 3 && self.given[key] {
                 edges.check_weight(words, WeightText::of(words))?;

@@ -19,7 +19,7 @@ pub(crate) struct ListKind {
     pub(super) nodes: &'static str,
     /// What weights are; empty if there are none.
     pub(super) weights: &'static str,
-    /// What the first bytes have, in lower case, if edges have directions.
+    /// Texts, in lower case, of which the first bytes have one if edges have directions.
     pub(super) arcs: &'static [&'static str],
     /// Whether the file names its values, as a header names columns.
     pub(super) has_names: bool,
@@ -27,13 +27,13 @@ pub(crate) struct ListKind {
     pub(super) has_comments: bool,
     /// Whether nodes have paths from the module at the top down.
     pub(super) has_paths: bool,
-    /// Returns whether these are the first bytes of such a file, whose name ends as it should or not.
+    /// Returns whether these are the first bytes of such a file; the flag says whether its name has one of the endings.
     pub(super) is: fn(&[u8], bool) -> bool,
     /// Reads a file to its end, or until no more edges are wanted.
     pub(super) read: ReadList,
 }
 
-/// What rows have if they do not say otherwise.
+/// What a row has if it does not say otherwise.
 pub(super) const PLAIN: ListKind = ListKind {
     format: None,
     name: "",

@@ -99,7 +99,7 @@ pub(crate) static KINDS: [ListKind; 15] = [
         doc: "adjacency list of networkx, by its name: a node and its neighbors per line, every edge once", ..PLAIN },
 ];
 
-/// Returns the format of a file of edges if its first bytes or its name reveal it, and its lines are not to be read as such.
+/// Returns the format of a file of edges if its first bytes or its name reveal it, unless it is to be read as lines.
 pub(crate) fn known(path: &Path, head: &[u8], options: &InputOptions) -> Option<&'static ListKind> {
     let head = without_mark(head);
     let name = unpacked_name(path);
@@ -154,7 +154,6 @@ pub(crate) fn refuse(path: &Path, input: &mut Input) -> Result<()> {
 #[derive(Debug, Clone)]
 pub(crate) struct ListFormat {
     kind: &'static ListKind,
-    /// Header of a METIS graph.
     metis: Option<MetisHeader>,
     /// Largest number of a node of the first kind, if there are two.
     first_kind: Option<u64>,
@@ -247,7 +246,7 @@ impl ListFormat {
         if is_whole && edges.tally.entries > 0 && !edges.tally.has_weights {
             self.check_transform(path)?;
         }
-        // Half of the entries of a list are taken.
+        // Of the two entries of an edge, one is taken.
         let share = if edges.both.has_some() { 0.5 } else { 1.0 };
         Ok(Read { is_whole, consumed: words.consumed(), tally: edges.tally, share })
     }
@@ -317,7 +316,7 @@ impl EdgeSource for ListFormat {
         self.kinds.as_ref()
     }
 
-    /// Chunks are complete, with the kinds of nodes.
+    /// Does nothing: chunks arrive parsed, with the kinds of nodes.
     fn parse(&self, _: &mut ParsedChunk, _: bool, _: bool) {}
 
     fn read(&self, task: &ReadTask<'_>, input: Option<Input>, sink: Sink<'_>) -> Progress<u64> {
@@ -344,7 +343,6 @@ impl EdgeSource for ListFormat {
     }
 }
 
-/// Result of reading a file.
 struct Read {
     /// Whether the file was read to its end.
     is_whole: bool,
@@ -362,7 +360,7 @@ impl Read {
         if self.is_whole {
             return entries as f64 * self.share;
         }
-        // Without any edge among many nodes, as if these were edges.
+        // If there are many nodes and no edges, estimates as if the nodes were edges.
         let (entries, from) = if entries == 0 { (nodes, 0) } else { (entries, edges_from) };
         let rest = bytes.saturating_sub(from) as f64;
         let read = self.consumed.saturating_sub(from).max(1) as f64;

@@ -35,7 +35,7 @@ pub(super) fn has_banner(head: &[u8]) -> bool {
     comments.take(100).any(|line| line.starts_with(b"# GMT "))
 }
 
-/// Returns whether the text begins with nodes and numbers of lines with data, and those lines.
+/// Returns whether the text begins with lines of a node and a number, followed by as many lines with data.
 pub(super) fn is_multiline(head: &[u8]) -> bool {
     let mut lines = lines(head, b"#");
     let (mut left, mut has_data) = (0, false);
@@ -118,7 +118,7 @@ fn has_dictionary(line: &[u8], names: usize) -> bool {
     count == names && before.ends_with(b" ") | before.ends_with(b"\t") && weight_in(data).is_some()
 }
 
-/// Finds the value of `'weight'` in a dictionary in Python's notation. Returns `None` if it is none.
+/// Finds the value of `'weight'` in a dictionary in Python's notation. Returns `None` if the text is not a dictionary.
 fn weight_in(data: &[u8]) -> Option<Option<Range<usize>>> {
     let data = data.trim_ascii_end();
     let last = data

@@ -141,7 +141,6 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     Ok(())
 }
 
-/// Reads the number of vertices.
 fn read_count(words: &mut Words, has_vertices: bool) -> Result<u64> {
     if has_vertices {
         return words.fail("file has several lists of vertices", "expected one network");
@@ -167,7 +166,7 @@ fn read_pair(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -
     Ok(words.skip_line()?)
 }
 
-/// Returns the second node of an edge: of two kinds, it is of the other one.
+/// Returns the second node of an edge. If there are two kinds, it must be of the other kind.
 fn target(words: &Words, edges: &ListEdges<'_>, nodes: &Range<u64>, source: u64) -> Result<u64> {
     let target = words.node(nodes)?;
     match edges.first_kind {

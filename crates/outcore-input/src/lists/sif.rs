@@ -18,7 +18,8 @@ pub(super) fn is_network(head: &[u8]) -> bool {
     lines(head, b"").next().is_some_and(|line| count(line) != 2)
 }
 
-/// Asks about weights, which SIF has not: `A -> B:0.5`, where `B` is a node or the number a fraction, or `A 0.5 B`.
+/// Asks about what may be weights, which SIF does not have: `A 0.5 B`, or `A -> B:0.5` where `B` is a node or the
+/// number is a fraction.
 ///
 /// # Errors
 /// `Usage`.

@@ -138,8 +138,8 @@ impl Words {
         Ok(Token::Word)
     }
 
-    /// Moves to the first word of the next line that is neither blank nor begins with `comment`. What is left of the
-    /// last line must have been read. Returns `false` at the end of the text.
+    /// Moves to the first word of the next line that is neither blank nor begins with `comment`. The last line must
+    /// have been read to its end. Returns `false` at the end of the text.
     pub(crate) fn next_line(&mut self, comment: Option<u8>) -> Result<bool> {
         loop {
             if self.tabs_win {
@@ -205,7 +205,7 @@ impl Words {
         Ok(())
     }
 
-    /// Returns the next byte of the text. As many bytes as a word may have are in the window then.
+    /// Returns the next byte of the text. Afterwards the window has as many bytes as a word may have.
     #[inline]
     pub(crate) fn peek(&mut self) -> Result<Option<u8>> {
         if self.filled - self.at <= self.limit && !self.ended {
@@ -220,7 +220,7 @@ impl Words {
         Ok(&self.buffer[self.at..self.filled])
     }
 
-    /// Makes the place of the next byte that of the last word, which is empty.
+    /// Begins an empty word at the next byte.
     #[inline]
     pub(crate) fn begin_word(&mut self) {
         self.word = self.at..self.at;

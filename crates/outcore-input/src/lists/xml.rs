@@ -68,7 +68,6 @@ impl BufRead for XmlSource<'_> {
     }
 }
 
-/// State of the reader.
 #[derive(Default)]
 struct XmlGraph {
     is_gexf: bool,

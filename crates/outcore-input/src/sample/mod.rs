@@ -66,7 +66,7 @@ pub struct SampledEdges {
     pub repeated_pairs: (u64, u64),
     /// Lower bound on the largest share of the edges at one node, if one has many.
     pub hub_share: f64,
-    /// Bits per weight, less what it has in common with its neighbors.
+    /// Mean bits per weight, as a graph stores weights in groups.
     pub weight_bits: f64,
     /// Whether some weights are fractions.
     pub has_fractions: bool,
@@ -154,9 +154,9 @@ impl InputSample {
         self.names_of([self.names.in_one_piece, self.names.in_two_pieces], pieces, all)
     }
 
-    /// Returns the number of names in `all` units (ends of edges, or pieces), if of the names in `sampled` units `once`
-    /// are in one unit and `twice` in two. After Chao (1984, 1987) for the names that exist, and Shen, Chao and Lin
-    /// (2003) for those that occur.
+    /// Returns the number of names in `all` units (ends of edges, or pieces), estimated from `sampled` units: `once`
+    /// names occur in one of these, `twice` names in two. After Chao (1984, 1987) for the names that exist, and Shen,
+    /// Chao and Lin (2003) for those that occur.
     fn names_of(&self, [once, twice]: [u64; 2], sampled: f64, all: f64) -> u64 {
         if self.is_whole || sampled == 0.0 {
             return self.names.distinct;

@@ -16,7 +16,7 @@ pub(crate) const PIECE_ROWS: u64 = 8192;
 /// Number of pieces of all files together, which limits the sample to 4 MiB.
 pub(crate) const PIECES: u64 = 16;
 
-/// Returns the first text of a compressed file of `bytes`, in pieces, and what it says of all of it.
+/// Returns pieces from the beginning of a compressed file of `bytes`, and what they say about the complete file.
 pub(crate) fn first_pieces(
     input: &mut Input,
     bytes: u64,

@@ -19,7 +19,6 @@ fn hash(name: Fingerprint) -> u64 {
     xxh3_64(bytes.as_flattened())
 }
 
-/// Occurrences of a name.
 #[derive(Default)]
 struct Seen {
     count: u32,
@@ -50,7 +49,7 @@ pub(super) struct SampleTally {
 }
 
 impl SampleTally {
-    /// Adds a chunk; returns how long its rows would be as text. The number is that of its bytes, if it is text.
+    /// Adds a chunk, which has `text` bytes if it is text; returns how long its rows would be as text.
     pub(super) fn add(&mut self, chunk: &ParsedChunk, text: Option<usize>) -> u64 {
         let is_node_list = chunk.edges.is_node_list;
         let names = || chunk.edges.names.iter().map(|name| u64::from(name.bytes) + 1);

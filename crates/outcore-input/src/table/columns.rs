@@ -44,7 +44,6 @@ impl<'a> Columns<'a> {
         Self { names, uuids, weights, transform, rows }
     }
 
-    /// Returns the columns of names.
     fn names(&self) -> impl Iterator<Item = &'a dyn Array> {
         let count = if self.rows == Rows::Nodes { 1 } else { 2 };
         self.names.into_iter().take(count)
@@ -189,7 +188,6 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns the weight's code.
 fn code(transform: WeightTransform, value: f64) -> Result<u32, Problem> {
     match value {
         value if value.is_nan() => Err(Problem::WeightNan),

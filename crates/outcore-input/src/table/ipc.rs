@@ -28,7 +28,7 @@ const DESCRIPTION_LIMIT: usize = 64 << 20;
 const MESSAGE_LIMIT: u64 = 64 << 20;
 /// Maximum number of unpacked bytes per byte of zstd: a block of 128 KiB of one byte takes four bytes.
 const PACKED_MOST: u64 = 64 << 10;
-/// More than any memory, for false lengths.
+/// Stands for a false length: more than any machine has.
 const NOBODY_HAS: u64 = 1 << 50;
 /// Number of messages of a stream in a file that are examined beforehand.
 const LOOKED_AT: usize = 64;
@@ -286,7 +286,6 @@ fn unpacked_bytes(prefix: [u8; 8], length: u64) -> u64 {
     u64::try_from(i64::from_le_bytes(prefix)).unwrap_or(length)
 }
 
-/// Reader of batches.
 struct IpcReader {
     input: Input,
     path: PathBuf,

@@ -28,8 +28,8 @@ pub(crate) use files::detect;
 use super::chunk::{BadLine, Origin, Problem};
 use super::decompress::Input;
 use super::fault::{bad_input, of_distance_zero, row_place};
+use super::format::column_names::{self, Chosen, ColumnKind, NamedColumns, node_columns};
 use super::format::formats::are_of_search;
-use super::format::names::{self, Chosen, ColumnKind, NamedColumns};
 use super::format::recognize::question::{self, ColumnView};
 use super::format::understood::{self, Roles};
 use super::format::{check_distinct, kinds_of, twice};
@@ -100,7 +100,7 @@ pub(crate) fn of_stream(
 }
 
 impl TableFormat {
-    /// Chooses the columns; `table` gets those to read.
+    /// Chooses the columns, and tells `table` which to read.
     fn of(
         schema: &Schema,
         path: &Path,
@@ -296,8 +296,8 @@ fn choose_columns(
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
     let is_asked = options.columns.is_none() && options.format != EdgeFormat::Lines;
-    if is_asked && options.rows.are_memberships() && names::are_of_edges(&bytes) {
-        return Err(names::edges_as_communities(path));
+    if is_asked && options.rows.are_memberships() && column_names::are_of_edges(&bytes) {
+        return Err(column_names::edges_as_communities(path));
     }
     let mut two_mode = options.two_mode;
     let mut chosen: Vec<usize> = match &options.columns {
@@ -305,10 +305,10 @@ fn choose_columns(
             let found = columns.iter().map(|column| find(column, &names, path, options.rows));
             check_distinct(&found.collect::<Result<Vec<usize>>>()?, path)?
         }
-        None if options.rows == Rows::Nodes => match (names::node_columns(&bytes), names.len()) {
+        None if options.rows == Rows::Nodes => match (node_columns(&bytes), names.len()) {
             (_, 1) => vec![0],
             (found, _) if found.len() > 1 => {
-                return Err(names::several_nodes(path, &bytes, &found));
+                return Err(column_names::several_nodes(path, &bytes, &found));
             }
             (found, _) if found.is_empty() => return Err(no_nodes(&names, path)),
             (found, _) => found,
@@ -341,7 +341,8 @@ fn choose_columns(
     Ok((chosen.into_iter().map(|at| (at, names[at].to_owned())).collect(), two_mode))
 }
 
-/// Returns the columns by their names and values, or a question about them if they are asked for.
+/// Returns the columns, chosen by their names and values. If the choice is unclear, returns a question, unless
+/// `is_asked` is false.
 fn choose_by_view(
     schema: &Schema,
     path: &Path,
@@ -396,7 +397,7 @@ fn no_nodes(names: &[&str], path: &Path) -> Error {
     let path = path.display();
     let columns = match names {
         [] => "it has no columns".into(),
-        names => format!("its columns are {}", names::listed(names)),
+        names => format!("its columns are {}", column_names::listed(names)),
     };
     Error::usage(format!("`{path}` has no column that is named as that of the nodes"))
         .note(columns)
@@ -419,7 +420,7 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
     };
     found.ok_or_else(|| {
         bad_input(path, &format!("has no column {wanted}"))
-            .note(format!("its columns are {}", names::listed(names)))
+            .note(format!("its columns are {}", column_names::listed(names)))
             .hint(format_args!(
                 "use {} with these names, or with numbers from 1",
                 rows.columns_option()
@@ -427,8 +428,8 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
     })
 }
 
-/// Passes the columns to `look`, as what they are chosen, with their types as values: decoding a page could take any
-/// memory.
+/// Passes a view of the columns to `look`, to choose from. Its values are the types of the columns, because decoding a
+/// page could take any amount of memory.
 fn with_view<T>(
     schema: &Schema,
     options: &InputOptions,
@@ -458,7 +459,7 @@ fn names_of(schema: &Schema) -> Vec<&[u8]> {
 /// bad rows.
 fn kinds_of_columns(schema: &Schema) -> Vec<ColumnKind> {
     let kind = |field: &Arc<arrow_schema::Field>| {
-        let is_named = || names::is_weight(field.name().as_bytes());
+        let is_named = || column_names::is_weight(field.name().as_bytes());
         match field.data_type() {
             kind if values::is_number(kind) => ColumnKind::Number,
             kind if values::is_weight(kind) && is_named() => ColumnKind::Number,

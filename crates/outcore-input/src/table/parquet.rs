@@ -162,7 +162,6 @@ impl ChunkReader for Pages {
     }
 }
 
-/// Reader from a byte on.
 struct PagesFrom {
     pages: Pages,
     at: u64,
@@ -432,7 +431,7 @@ impl ParquetDecoder<'_> {
     }
 }
 
-/// Returns the positions of the columns of `projection` among those of the library, which are in file order.
+/// Returns the position of each column of `projection` in a batch of the library, which has them in file order.
 fn order_of(projection: &[usize]) -> Vec<usize> {
     let before = |at: usize| projection.iter().filter(|&&other| other < at).count();
     projection.iter().map(|&at| before(at)).collect()

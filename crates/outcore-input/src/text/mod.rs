@@ -334,7 +334,7 @@ fn comment_line(
     }
     let plain = Layout { comment: Vec::new(), ..layout.clone() };
     if layout.rows != Rows::Edges {
-        // Communities are written with names as they are.
+        // In files of communities, names are written as they are, even if they begin like a comment.
         return general_line(&plain, quoted, text, at, used);
     }
     match general_line(&plain, true, text, at, used).0 {

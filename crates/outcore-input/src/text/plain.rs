@@ -9,8 +9,7 @@ use crate::{Delimiter, WeightTransform};
 use memchr::{memchr, memchr2, memchr3};
 use outcore_graph::ids::{Fingerprint, NAME_LIMIT, NameRef};
 
-/// Kinds of the tight loop: fields between single bytes; the same, and fields may have spaces around them; between
-/// spaces.
+/// Kinds of the tight loop: fields between single bytes; the same, with spaces around fields; fields between spaces.
 pub(super) const BYTES: u8 = 0;
 pub(super) const BYTES_AND_SPACES: u8 = 1;
 pub(super) const SPACES: u8 = 2;
@@ -143,7 +142,7 @@ fn plain_line<const WEIGHTED: bool, const KIND: u8>(
     Some((weight, next))
 }
 
-/// Reads a weight of more characters; returns it and its end.
+/// Reads a weight that is too long for one word; returns it and its end.
 #[inline(never)]
 fn long_weight(plain: &PlainMasks, text: &[u8], at: usize) -> Option<(f64, usize)> {
     let end = at + memchr2(plain.delimiter, b'\n', &text[at..])?;

@@ -22,7 +22,7 @@
 //! - **A checkpoint that is damaged, belongs to another run, or lacks files is not used.**
 //!
 //! A job on edges has a journal in its work directory (`job::resume`: a position in the input, runs, or the
-//! graph), and its clustering has one in `sweeps` below that (`cluster::saves`: labels after a sweep).
+//! graph), and its clustering has one in `sweeps` below that (`cluster::store::saves`: labels after a sweep).
 
 mod arrays;
 mod pace;
@@ -124,8 +124,8 @@ pub struct Journal<I> {
 }
 
 impl<I: Identity> Journal<I> {
-    /// Creates a journal in the first of these directories, for files that are in any of them or that are one
-    /// of them; `pause` is the minimum time between checkpoints.
+    /// Creates a journal in the first of these directories. The files that it saves are in one of the directories, or
+    /// are one of them. `pause` is the minimum time between checkpoints.
     pub fn new(files: &Files, directories: Vec<PathBuf>, of: Option<I>, pause: Duration) -> Self {
         let (path, pace) = (directories[0].join(CHECKPOINT), Pace::new(pause));
         Self { files: files.clone(), path, directories, of, pace, held: Vec::new() }
@@ -239,13 +239,13 @@ impl<I: Identity> Journal<I> {
         let text = serde_json::to_vec(&head).expect("numbers and text are JSON");
         to.put(&text)?;
         to.put(&(text.len() as u64).to_le_bytes())?;
-        // The names of other files in this directory become durable together with its own.
+        // Makes the names of all files in this directory durable, not only that of the checkpoint.
         to.finish()?;
         Ok(head)
     }
 
-    /// Returns the location of a file relative to the journal's directories, which may lie elsewhere in
-    /// another process.
+    /// Returns the location of a file relative to one of the journal's directories, which may lie elsewhere for another
+    /// process.
     fn located(&self, path: &Path, grows: Option<Grows>, bytes: u64) -> Need {
         let mut names = self.directories.iter().enumerate().filter_map(|(below, directory)| {
             Some((below, path.strip_prefix(directory).ok()?.to_str()?.to_owned()))
@@ -266,12 +266,11 @@ impl<I: Identity> Journal<I> {
         let mut directories: BTreeMap<_, _> =
             new.iter().map(|path| (path.parent(), path)).collect();
         directories.remove(&self.path.parent());
-        // Renamed to its own name, which syncs the directory.
+        // Renaming a file to its own name syncs its directory.
         directories.values().try_for_each(|path| files.publish(path, path))
     }
 
-    /// Withdraws the checkpoint, so that no process resumes from it; then removes the files that were
-    /// discarded.
+    /// Withdraws the checkpoint, so that no process resumes from it; then removes the files that were discarded.
     ///
     /// # Errors
     /// `Io`.

@@ -46,8 +46,8 @@ impl Opt {
 }
 
 thread_local! {
-    /// Option that is being written: a text that is composed takes it from here, any other writer gets its spelling. What
-    /// a user has named is therefore never mistaken for an option, whatever its letters.
+    /// Option that is being written. A text being composed takes it from here, and any other writer gets its spelling.
+    /// So what a user has named is never mistaken for an option, whatever its letters.
     static WRITTEN: RefCell<Option<Opt>> = const { RefCell::new(None) };
 }
 
@@ -160,7 +160,7 @@ impl Write for Text {
 
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not `shown`: a text that includes this one then has the options, too.
+        // The parts, not `shown`: a text that includes this one then has its options, too.
         self.parts.iter().try_for_each(|part| match part {
             Part::Words(words) => f.write_str(words),
             Part::Option(option) => option.fmt(f),

@@ -29,7 +29,7 @@ pub trait Number: Copy {
     type Bytes: AsRef<[u8]>;
     /// Returns its bytes.
     fn to_bytes(self) -> Self::Bytes;
-    /// Returns the number of these bytes, as many as it has.
+    /// Returns the number with these bytes, whose count must be that of the type.
     fn from_bytes(bytes: &[u8]) -> Self;
 }
 

@@ -17,8 +17,8 @@ pub struct Disk {
     spare: Arc<Spare>,
 }
 
-/// Descriptor that is given up where a directory cannot be listed for want of one: a job that fails for that reason
-/// still removes its files.
+/// Spare descriptor. It is given up to list a directory if no other is free, so that a job that fails for want of
+/// descriptors still removes its files.
 #[derive(Default)]
 struct Spare(Mutex<Option<fs::File>>);
 
@@ -131,7 +131,7 @@ impl Storage for Disk {
     }
 
     fn sync(&self, path: &Path) -> io::Result<()> {
-        // Some systems sync only files that are open for writing.
+        // Some systems sync a file only if it is open for writing.
         OpenOptions::new().write(true).open(path)?.sync_all()
     }
 
@@ -272,8 +272,7 @@ fn described(path: PathBuf, metadata: &fs::Metadata) -> Entry {
     Entry { path, bytes, is_directory, modified_ms, tag: tag(metadata) }
 }
 
-/// Returns the inode number and the time of the last change to the file or its metadata, which no program can
-/// set.
+/// Returns the inode number and the time of the last change to the file or its metadata, which no program can set.
 #[cfg(unix)]
 fn tag(metadata: &fs::Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
@@ -368,8 +367,7 @@ fn kib_line(path: &str, label: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Whether this process ignores a signal, as it does SIGHUP under `nohup`; false where the system does not
-/// report it.
+/// Whether this process ignores a signal, as it does SIGHUP under `nohup`; false where the system does not report it.
 pub fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

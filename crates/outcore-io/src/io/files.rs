@@ -188,8 +188,7 @@ impl Files {
     /// `Io` with the path.
     pub fn publish_new(&self, from: &Path, to: &Path) -> Result<()> {
         self.publish(from, to).inspect_err(|_| {
-            // The file is renamed, but perhaps not durably. If renaming it back fails too, a complete file
-            // remains.
+            // The file is renamed, but perhaps not durably. If renaming it back fails too, a complete file remains.
             if self.storage.entry(from).is_err() {
                 let _ = self.storage.publish(to, from);
             }
@@ -259,7 +258,7 @@ impl Files {
         self.storage.entry(path).map_err(|e| Error::io("open", path, e))
     }
 
-    /// Whether there is anything of this name, if only a link to nothing.
+    /// Whether anything has this name, even a link that leads nowhere.
     pub fn is_taken(&self, path: &Path) -> bool {
         self.storage.entry(path).is_ok() || self.storage.link(path).is_some()
     }
@@ -297,8 +296,8 @@ impl Files {
         self.held.contains(path)
     }
 
-    /// Holds the files of a checkpoint in place of those of the one `before`, and removes those of the latter
-    /// that were discarded.
+    /// Holds the files `now` instead of the files `before`, those of the previous checkpoint. Removes the files
+    /// released by this that were discarded.
     pub fn hold(&self, before: &[PathBuf], now: &[PathBuf]) {
         self.held.replace(before, now).into_iter().for_each(|path| self.discard(path));
     }

@@ -24,7 +24,7 @@ impl Held {
         self.lock().contains_key(path)
     }
 
-    /// Holds the files `now` in place of those in `before`; returns those released files that were discarded.
+    /// Holds the files `now` instead of the files `before`; returns the released files that were discarded.
     pub(super) fn replace<'a>(&self, before: &'a [PathBuf], now: &[PathBuf]) -> Vec<&'a PathBuf> {
         let mut held = self.lock();
         let now: HashSet<&PathBuf> = now.iter().collect();

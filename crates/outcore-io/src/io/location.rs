@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Links that are followed one after the other before they count as a circle, as the system does.
+/// Number of links that are followed one after the other before they count as a cycle, as in the system.
 const LINKS_MAX: usize = 40;
 
 /// Existing directories that a path is in.
@@ -32,7 +32,7 @@ pub struct Location {
     found: Option<FileIdentity>,
     within: Rc<Containment>,
     names: PathBuf,
-    /// Where a link to nothing leads.
+    /// Where a link leads that leads to nothing yet.
     target: Option<Box<Self>>,
 }
 
@@ -50,7 +50,7 @@ impl Location {
         std::iter::once(self).chain(self.target.as_deref())
     }
 
-    /// Whether both find the same file or directory.
+    /// Whether both lead to the same existing file or directory.
     pub fn finds(&self, other: &Self) -> bool {
         self.found.is_some() && self.found == other.found
     }

@@ -1,5 +1,4 @@
-//! Memory meter: current memory of the process, peak memory of a stage, and the end of a job that exceeds its
-//! limit.
+//! Memory meter: current memory of the process, peak memory of a stage, and the end of a job that exceeds its limit.
 //!
 //! Every stage divides its share of the limit before it begins. The meter checks that the limit holds,
 //! including allocations by decoders of other libraries: a [`Watch`] takes a sample every [`SAMPLE_EVERY`],
@@ -259,7 +258,7 @@ mod allocator {
         }
 
         unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-            // Before the address can be reused for another range.
+            // Cleared before the address can be reused for another range.
             let counted = Self::counted(memory.addr(), layout.size());
             // SAFETY: as above.
             let moved = unsafe { System.realloc(memory, layout, size) };

@@ -1,7 +1,7 @@
 //! Storage and I/O. Every file that the engine uses is opened here.
 //!
 //! [`Storage`] is the interface: positioned, unbuffered reads and writes, renames, listings. [`Disk`] is the
-//! real implementation; `sim` is a simulated one for tests, which injects faults. The engine works with
+//! real implementation; `outcore_testkit::sim` simulates one for tests, with faults. The engine works with
 //! [`Files`], which repeats short transfers, counts bytes, and turns failures into errors that name the path.
 //! [`Writer`] and [`ReadAhead`] move large blocks in the background; an [`Array`] holds numbers between two
 //! steps of a job. [`Tuning`] sets block sizes and queue depths, from a [`DiskProfile`] if there is one.
@@ -94,8 +94,7 @@ pub enum Mode {
     CreateDirect,
     /// Existing file, for writing, keeping its content, through the page cache. A symbolic link is an error.
     Extend,
-    /// Existing file, for writing, keeping its content, bypassing the page cache where the file system
-    /// supports it.
+    /// Existing file, for writing, keeping its content, bypassing the page cache where the file system supports it.
     ExtendDirect,
 }
 
@@ -180,8 +179,7 @@ pub trait Storage: Send + Sync {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn File>>;
     /// Opens a file that may be a pipe, to be read once from its beginning; `-` is standard input.
     fn open_stream(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>>;
-    /// Opens a file that may be a pipe or a device, to be written once from its beginning; `-` is standard
-    /// output.
+    /// Opens a file that may be a pipe or a device, to be written once from its beginning; `-` is standard output.
     fn create_stream(&self, path: &Path) -> io::Result<Box<dyn io::Write + Send>>;
     /// Renames a finished file into place and makes the rename durable.
     fn publish(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -189,8 +187,7 @@ pub trait Storage: Send + Sync {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a directory and its parents, and makes the names of new ones durable.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
-    /// Creates a directory with access for the current user only, in an existing parent; it may exist
-    /// already.
+    /// Creates a directory with access for the current user only, in an existing parent; it may exist already.
     fn create_private_directory(&self, path: &Path) -> io::Result<()> {
         self.create_directory(path)
     }
@@ -222,8 +219,8 @@ pub trait Storage: Send + Sync {
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         self.entry(path).map(|_| plain(path))
     }
-    /// Whether a path is no symbolic link and belongs to the user of this process; true if nothing is there, for what
-    /// was there may just have been removed, and where the system has neither links nor owners.
+    /// Whether a path is no symbolic link and belongs to the user of this process. True if nothing is there, since it
+    /// may just have been removed, and true where the system has neither links nor owners.
     fn is_own(&self, _path: &Path) -> bool {
         true
     }
@@ -231,8 +228,7 @@ pub trait Storage: Send + Sync {
     fn is_read_only(&self, _path: &Path) -> bool {
         false
     }
-    /// Returns the memory that reading a file takes in addition to the reader's buffers: data in flight from
-    /// a server.
+    /// Returns the memory that reading a file takes in addition to the reader's buffers: data in flight from a server.
     fn held_bytes(&self, _path: &Path) -> u64 {
         0
     }
@@ -266,7 +262,7 @@ pub trait File: Send + Sync {
     fn is_direct(&self) -> bool;
 }
 
-/// Returns the path without `.`, and without `..` where a name is before it.
+/// Returns the path without `.`, and without `..` after a name.
 fn plain(path: &Path) -> PathBuf {
     let mut parts: Vec<Component<'_>> = Vec::new();
     for part in path.components() {

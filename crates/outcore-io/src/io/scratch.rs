@@ -83,7 +83,7 @@ impl Owner {
         disk::process_lives(self.process) && starts.is_none_or(|(then, now)| then == now)
     }
 
-    /// Whether the rest of the manifest has the form that this version writes.
+    /// Whether the other fields of the manifest are those that this version writes.
     pub fn is_of_this_version(&self) -> bool {
         self.version == VERSION
     }
@@ -229,8 +229,7 @@ impl Drop for Scratch {
         if self.is_ours {
             discard(&self.files, &self.path);
         }
-        // While the lock is held, so that no other job's files are removed. Some systems remove it only on
-        // close.
+        // While the lock is held, so that no other job's files are removed. Some systems remove it only on close.
         let lock = self.path.join(LOCK);
         let _ = self.files.storage.remove(&lock);
         self.lock = None;
@@ -274,7 +273,7 @@ struct ScratchPlace<'a> {
 }
 
 impl ScratchPlace<'_> {
-    /// Takes the directory, in a parent that is created now and removed later if `created_parent` is given.
+    /// Takes the directory. If `created_parent` is given, creates that parent now, and removes it later.
     fn take(&self, created_parent: Option<&Path>) -> Result<Scratch> {
         let is_new = self.files.entry(self.path).is_err();
         let lock = self.lock(created_parent)?;
@@ -301,10 +300,10 @@ impl ScratchPlace<'_> {
         let lock = self.path.join(LOCK);
         for _ in 0..TRIES {
             self.check_own()?;
-            // Nothing is created in a foreign directory. A directory with a lock file is checked when the
-            // lock is held: until then a job may be at work in it, from its first file to its last.
+            // Creates nothing in a foreign directory. A directory with a lock file is checked only once the lock is
+            // held, because until then a job may create and remove any files in it.
             let is_locked = || self.files.entry(&lock).is_ok();
-            // A directory that its job removes during the check is none of these.
+            // A directory that its job removes during the check is not foreign.
             if !is_locked()
                 && let Err(error) = self.check(false)
                 && !is_locked()
@@ -324,7 +323,7 @@ impl ScratchPlace<'_> {
             match self.files.storage.lock(&lock) {
                 Ok(Lock::Taken) => break,
                 Ok(lock) => return Ok(lock),
-                // Its job has just removed the directory.
+                // The job of this directory has just removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     // Unless another job is at work there, it is empty.
@@ -333,7 +332,7 @@ impl ScratchPlace<'_> {
                 }
             }
         }
-        // Between lock and manifest the owner is not yet known.
+        // Between the lock and the manifest, the owner is not known yet.
         let owner = Owner::read(self.files, self.path).ok().flatten();
         Err(self.in_use(owner.map(|owner| owner.process)))
     }

@@ -1,9 +1,10 @@
 //! Large sequential transfers in the background: [`Writer`] writes behind, [`ReadAhead`] reads ahead.
 //!
 //! Memory: each holds `depth + 1` buffers, recycled; a file that fits in one buffer is written without others, and
-//! without threads. [`Tuning`] sets the number of threads that move them, so
-//! that a disk that benefits from it has several requests in flight. Buffers of direct files start at a
-//! multiple of [`ALIGNMENT`]; the tail of a direct file is padded and then truncated.
+//! without threads. [`Tuning`] sets the number of threads that move them, so that a disk that benefits from it has
+//! several requests in flight. Buffers of direct files start at a multiple of [`ALIGNMENT`]; the tail of a direct file
+//! is padded and then truncated. A file gets its name only when it is complete and durable; only scratch files
+//! ([`Writer::create_scratch`]) have it earlier.
 //!
 //! [`Tuning`]: super::Tuning
 
@@ -25,11 +26,10 @@ const PART: &str = "part";
 /// Bytes read at a time when a file is checked.
 const CHECKED_BYTES: usize = 256 << 10;
 
-/// Location of a file until it is finished.
+/// Where a file grows until it is finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Grows {
-    /// In a directory of its own next to its final name, in a location that others may use:
-    /// [`Writer::create`].
+    /// In a directory of its own next to its final name, in a location that others may use: [`Writer::create`].
     Beside,
     /// In a work directory, under a temporary name: [`Writer::create_own`].
     Apart,
@@ -140,7 +140,7 @@ pub struct Writer {
     written_as: PathBuf,
     /// Hash of the bytes handed over, if a checksum is wanted.
     hash: Option<Box<Xxh3>>,
-    /// Closed before it is renamed or removed: not all systems allow either while it is open.
+    /// Closed before the file is renamed or removed, which not all systems allow while it is open.
     file: Option<Arc<StoredFile>>,
     buffer: AlignedBuffer,
     filled: usize,
@@ -236,8 +236,7 @@ impl Writer {
         self
     }
 
-    /// Like [`Writer::hashed`], for a resumed writer: checks that the existing bytes are those that were
-    /// saved.
+    /// Like [`Writer::hashed`], for a resumed writer: checks that the existing bytes are those that were saved.
     ///
     /// # Errors
     /// `CorruptFile` if they differ; `Io`.
@@ -267,8 +266,8 @@ impl Writer {
         Sealed { bytes: self.position(), checksum }
     }
 
-    /// Removes what another writer has left of `path` for a resume, if anything: it is no longer needed, or a
-    /// power loss has restored it.
+    /// Removes what another writer has left of `path` to resume from, if anything. It is no longer needed, or a power
+    /// loss has restored it.
     pub fn discard(files: &Files, path: &Path) {
         if files.entry(&Scratch::path_beside(path)).is_err() {
             return;
@@ -356,7 +355,7 @@ impl Writer {
         self.file.as_ref().expect("open until the writer is finished").sync()?;
         // Renamed to its own name, which syncs the directory.
         self.files.publish(&self.written_as, &self.written_as)?;
-        // Written once more together with later bytes, so that buffers begin at an aligned offset.
+        // These bytes are written again together with later ones, so that buffers begin at an aligned offset.
         self.buffer.bytes_mut()[..rest.len()].copy_from_slice(&rest);
         self.filled = rest.len();
         self.written = saved.bytes - rest.len() as u64;
@@ -443,9 +442,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the file of a writer made by [`Writer::create_scratch`] and continues with the new file `path`,
-    /// with the same threads and buffers. Returns the length of the finished file, which the caller now has
-    /// to remove.
+    /// Ends the file of a writer made by [`Writer::create_scratch`] and continues with the new file `path`, with the
+    /// same threads and buffers. Returns the length of the finished file, which the caller now has to remove.
     ///
     /// # Errors
     /// `Io`, `DiskFull`; errors of the threads may appear in later writes.
@@ -501,7 +499,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // Not finished: the caller already has an error or a stop.
+        // Dropped before the end: the caller already has an error, or was stopped.
         let _ = self.join();
         self.file = None;
         if self.written_as.as_os_str().is_empty() {
@@ -562,7 +560,7 @@ struct Ranges<I> {
 }
 
 impl<I: Iterator<Item = (u64, usize)>> Ranges<I> {
-    /// Returns the next range; `None` if there is none or the reader is gone.
+    /// Returns the next range; `None` at the end, or if the reader was dropped.
     fn next(&mut self) -> Option<Wanted> {
         let range = self.ranges.next()?;
         let (answer, loaded) = bounded(1);

@@ -8,11 +8,9 @@ use serde::{Deserialize, Serialize};
 
 /// Number of buffers of the run writer, where the disk takes one request at a time.
 const RUN_WRITE_BUFFERS: usize = 4;
-/// Memory that cost estimates reserve for a writer's buffers; anything beyond it is taken from the sort's
-/// memory.
+/// Memory that cost estimates reserve for a writer's buffers; anything beyond it is taken from the sort's memory.
 pub const WRITER_BYTES: u64 = 6 * MIB;
-/// A writer's buffers may take this fraction of the memory limit (1/64), if that is more than
-/// [`WRITER_BYTES`].
+/// A writer's buffers may take this fraction of the memory limit (1/64), if that is more than [`WRITER_BYTES`].
 const WRITER_SHARE: u64 = 64;
 
 /// Settings of transfers in one direction.
@@ -133,7 +131,7 @@ impl Limits {
         while write.writer_bytes() > most {
             write.block_bytes /= 2;
         }
-        // Reads ahead are of blocks of the graph, whose number is independent of these settings.
+        // Blocks of the graph are read ahead, too; how many of them does not depend on these settings.
         tuning.read.depth = tuning.read.depth.min(4 * self.threads.max(2));
         tuning.sane()
     }

@@ -2,7 +2,7 @@
 //! mechanism.
 //!
 //! A claim is about a ratio of times. It holds if the whole interval of the ratio on this machine obeys the rule, it
-//! differs if none of the interval does, and otherwise it stays open. The interval holds together with those of
+//! differs if none of the interval does, and otherwise it stays open. The interval holds simultaneously with those of
 //! all other comparisons of the experiment ([`crate::statistics`]); where a claim is about several pairs of rows, each
 //! round counts once, with the mean of the pairs. A claim whose rows do not exist is not measured, which is no verdict
 //! on it: the reason says what to install or to type.
@@ -89,7 +89,7 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// All of them, in the order of reports.
+    /// All judgements, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Holds, Self::Differs, Self::CannotTell, Self::NotMeasured];
 
     /// Returns the displayed name.

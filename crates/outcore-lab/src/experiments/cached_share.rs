@@ -202,7 +202,8 @@ fn name(percent: f64) -> String {
     }
 }
 
-/// Describes the cost of the smallest missing part, and the part from which on most of the time is spent waiting.
+/// Describes the cost of the smallest missing part, and the missing part beyond which most of the time is spent
+/// waiting.
 fn finding(experiment: &Experiment) -> String {
     let sentences = [AT_RANDOM, IN_ORDER].into_iter().filter_map(|group| {
         let all = row(experiment, group, &name(0.0))?;

@@ -317,7 +317,8 @@ fn by_ring_scan(path: &Path, sorted: &[u64]) -> Result<Outcome> {
     Ok(clock.outcome(checksum, found))
 }
 
-/// Describes the share of the pages from which on a scan is faster, if time grows linearly with the number of reads.
+/// Describes the share of pages beyond which a scan of the file is faster, if the time of reads grows linearly with
+/// their number.
 fn scan_or_seek(experiment: &Experiment, bytes: u64, count: usize) -> String {
     let begins =
         |begin: &'static str| fastest(experiment, "cold", move |row| row.name.starts_with(begin));

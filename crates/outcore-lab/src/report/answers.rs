@@ -1,9 +1,10 @@
-//! What to use for each task of a program, from the rows of an experiment: its way, how many times as fast it is as the naive
-//! one, and whether that is sure.
+//! What to use for each task of a program, from the rows of an experiment: its way, how many times as fast it is as the
+//! naive one, and whether that is sure.
 //!
-//! The naive way is the first row of a table, to which all rows are compared anyway. An answer is sure if the interval of
-//! its ratio, which holds together with all others of the experiment, shows a difference, and rows that do the same do not
-//! differ. Of ways that are sure, the one with the best lower bound is named, not the one with the luckiest mean.
+//! The naive way is the first row of a table, to which all rows are compared anyway. An answer is sure if the interval
+//! of its ratio, which holds simultaneously with all others of the experiment, shows a difference, and rows that do the
+//! same do not differ. Of ways that are sure, the one with the best lower bound is named, not the one with the luckiest
+//! mean.
 
 use super::column::Column;
 use super::experiment::Experiment;
@@ -176,8 +177,8 @@ pub fn answers(experiments: &[Experiment]) -> Vec<Answer> {
     TASKS.iter().map(answer).collect()
 }
 
-/// Chooses the way to use: one that is faster than the naive way for sure, or else one that may be, or else the naive way,
-/// which is sure if every other way is shown not to be faster.
+/// Chooses the way to use: the fastest that is surely faster than the naive way, or else the fastest that may be, or
+/// else the naive way itself. That last choice is sure if every other way is shown not to be faster.
 fn advise(task: &Task, case: &Case, experiment: &Experiment) -> Option<Advice> {
     let mut rows = experiment
         .rows

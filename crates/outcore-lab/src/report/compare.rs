@@ -70,7 +70,7 @@ pub struct ComparedRow {
     pub first: f64,
     /// Median figure in the second report.
     pub second: f64,
-    /// Ratio of the second to the first; its interval holds together with those of the other rows of the experiment.
+    /// Ratio of the second to the first; its interval holds simultaneously with those of the other rows.
     /// `None` with too few rounds, or if a figure is 0.
     pub ratio: Option<Interval>,
     /// Whether a difference was shown.

@@ -1,4 +1,4 @@
-//! Judges an experiment: all its comparisons are one family, whose intervals hold together.
+//! Judges an experiment: all its comparisons are one family, whose intervals hold simultaneously.
 
 use crate::claims;
 use crate::meter::Cost;
@@ -6,7 +6,7 @@ use crate::row::{Missing, Row};
 use crate::statistics::{Interval, LogRatios, together};
 use serde::{Deserialize, Serialize};
 
-/// Words in the names of rows that make the same system calls: `fopen` with `rb` and `rb+`, then only reads.
+/// Words in the names of two rows that make the same system calls: `fopen` with either mode, then only reads.
 const EQUAL: (&str, &str) = ("rb+", "rb");
 
 /// Comparison of two rows that do the same.

@@ -30,11 +30,11 @@ const THREAD_BYTES: u64 = 16 << 20;
 /// which `plan` predicts jobs of 2 to 10 million edges best.
 const USUAL_SECONDS: f64 = 2.3;
 
-/// Maximum width of an interval, relative to its middle, of a figure that is used: known to a quarter, it is better
-/// than none on a machine that differs by more.
+/// Maximum width of a figure's confidence interval, relative to its middle; a wider one has low confidence. A figure
+/// known to a quarter still improves predictions on a machine that differs from the usual one by more.
 const WIDTH: f64 = 0.5;
 
-/// Passes on only that something happens, and whether to continue.
+/// Observer that passes on only that something happens, and returns whether to continue.
 struct Quiet<'a>(&'a dyn Observer);
 
 impl Observer for Quiet<'_> {

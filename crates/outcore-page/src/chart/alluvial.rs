@@ -99,7 +99,7 @@ fn orders(of: &Alluvial<'_>) -> Orders {
         }
         let center = |block: usize| match totals[block] > 0.0 {
             true => sums[block] / totals[block],
-            // Without ribbons, it is out of the way at the end.
+            // A block without ribbons goes to the end, out of the way.
             false => f64::INFINITY,
         };
         orders[moved].sort_by(|&one, &other| center(one).total_cmp(&center(other)));
@@ -182,7 +182,8 @@ fn draw(title: &str, of: &Alluvial<'_>, orders: &Orders, layout: Layout) -> Mark
     svg_of(class, title, layout, bottom + 8.0, &inside)
 }
 
-/// Returns the lines of a label: what stands for many is last, where a narrow drawing has room for a second line.
+/// Returns the lines of a label. The block that stands for many is last, where a narrow drawing has room for a second
+/// line.
 fn label(block: &AlluvialBlock, layout: Layout) -> Vec<String> {
     let room = layout.pick(ROOM);
     let behind = format!(" · {}", block.figure);

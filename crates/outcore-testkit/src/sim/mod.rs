@@ -35,7 +35,7 @@ struct SimState {
     clock: Clock,
     /// Maximum total size of all files.
     max_bytes: Mutex<Option<u64>>,
-    /// Number of files put in place so far: the time of the next.
+    /// Number of files put in place so far, which serves as the modification time of the next one.
     put: AtomicU64,
     /// Locked files; they need not exist.
     locks: Mutex<BTreeSet<PathBuf>>,

@@ -155,7 +155,7 @@ impl Tree {
         change.apply(&mut self.directories[directory].entries);
     }
 
-    /// Creates a file. An existing file loses the name.
+    /// Creates a file. An existing one is unlinked.
     pub(super) fn create(&mut self, path: &Path) -> io::Result<SharedFile> {
         let (directory, name) = self.place(path)?;
         if let Some(Node::Directory(_)) = self.child(directory, &name) {

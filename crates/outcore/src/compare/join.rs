@@ -1,6 +1,6 @@
 //! Join of two files by the names of nodes.
 
-use super::record::{Row, Shared};
+use super::comparison_rows::{Row, Shared};
 use super::{NONE, SORTS};
 use crate::error::Result;
 use crate::present::{Rows, Workbench};

@@ -31,10 +31,10 @@
 //! A node in both files stays if its two communities are each other's largest overlap; ties go to the community that comes
 //! first. All others moved.
 
+mod community_names;
+mod comparison_rows;
 mod join;
-mod names;
 mod overlaps;
-mod record;
 mod report;
 mod run;
 mod side;
@@ -60,7 +60,7 @@ use std::path::{Path, PathBuf};
 const NONE: u64 = u64::MAX;
 /// Number of sorts that exist at the same time, at most.
 const SORTS: u64 = Workbench::SORTS;
-/// Memory that only a sort that takes records needs: the others are read while one of them does.
+/// Memory that a sort needs only while it takes records. One sort at a time does so, while the others are read.
 const SHARED_BYTES: u64 = (SORTS - 1) * SORT_FIXED_BYTES;
 /// Memory in addition to sorts and batches: buffers of readers and writers, rows of a table that is written.
 const FIXED_BYTES: u64 = 16 * MIB;

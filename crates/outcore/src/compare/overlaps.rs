@@ -6,8 +6,8 @@
 //! The size of a community is known at its last pair: each pass writes the pairs to a temporary file, and reads
 //! them twice, the second time one community behind the first. Memory: a few hundred communities for the report.
 
+use super::comparison_rows::{ByB, Moved, Overlap, Shared};
 use super::join::{Joined, NodeCounts};
-use super::record::{ByB, Moved, Overlap, Shared};
 use super::report::{Fate, FateCounts};
 use super::{NONE, SORTS};
 use crate::error::Result;
@@ -32,7 +32,7 @@ pub(super) struct Group {
     /// Number of its nodes, and of those that are in the other file.
     pub(super) size: u64,
     pub(super) common: u64,
-    /// Communities that share most nodes with it, most first, each after this number.
+    /// Communities that share the most nodes with it, most first, each after the number of these nodes.
     pub(super) parts: Vec<(u64, GroupPart)>,
     pub(super) part_count: u64,
     /// Nodes shared with communities that have more than half of their nodes from this one.
@@ -94,7 +94,7 @@ impl Group {
     }
 }
 
-/// Adds what has a value to the `room` largest ones; ties go to the one that comes first.
+/// Adds an item to the `room` items with the largest values; of equal values, the first is kept.
 fn keep_largest<T>(all: &mut Vec<(u64, T)>, room: usize, value: u64, of: impl FnOnce() -> T) {
     let at = all.partition_point(|(known, _)| *known >= value);
     if at < room {
@@ -111,7 +111,7 @@ pub(super) struct SideFacts {
     pub(super) sizes: SizeCounts,
     /// Sizes and labels of the largest communities.
     pub(super) largest: Vec<(u64, u64)>,
-    /// Communities that most nodes left or joined, each after their number.
+    /// Communities that the most nodes left or joined, each after the number of these nodes.
     pub(super) changes: Vec<(u64, (Group, Fate))>,
 }
 
@@ -147,11 +147,12 @@ pub(super) struct Compared {
     pub(super) joint: SizeCounts,
     pub(super) overlap_count: u64,
     pub(super) stayed: u64,
-    /// Nodes shared by the largest communities: places in `a` and `b`, after which all others come.
+    /// Nodes shared by the largest communities, by their places in `a` and `b`; all other communities share the place
+    /// after these.
     pub(super) flows: HashMap<(usize, usize), u64>,
 }
 
-/// Temporary files from which moved nodes follow.
+/// Temporary files, from which the nodes that moved are found.
 pub(super) struct Kept {
     /// Pairs of communities, by those of A.
     pairs: Array<u64>,
@@ -161,8 +162,8 @@ pub(super) struct Kept {
     matches: Array<u64>,
 }
 
-/// Compares the communities of two files that were joined. Calls `visit` with all overlaps, by community of A, then by the
-/// number of shared nodes, most first. Keeps what moved nodes follow from if `keeps_rows`.
+/// Compares the communities of two files that were joined. Calls `visit` with all overlaps, by community of A, then by
+/// the number of shared nodes, most first. If `keeps_rows`, keeps the files for finding nodes that moved.
 ///
 /// # Errors
 /// Those of `visit`; `Io`, `DiskFull`, `CorruptFile`, `Interrupted`.
@@ -232,7 +233,7 @@ fn by_a(
     Ok((sorter.finish()?, pairs))
 }
 
-/// Second pass: adds the sizes of the communities of B, and which community of A has most of each.
+/// Second pass: adds the sizes of the communities of B, and finds the community of A that has most of each.
 fn by_b(
     bench: &Workbench<'_>,
     sorted: SortedRows<ByB>,
@@ -295,14 +296,15 @@ fn settle(
     matches.finish()
 }
 
-/// Pairs of communities in a file, community by community: first what all of its pairs make of it, then each of them.
+/// Pairs of communities in a file, by community: first a summary of all its pairs, then each pair.
 struct Groups<'a> {
     bench: &'a Workbench<'a>,
     ahead: ArrayReader<u64>,
     behind: ArrayReader<u64>,
     group: Group,
-    /// Pair after those of the group, and the number of these still to be read behind.
+    /// First pair after the group.
     next: Option<[u64; 4]>,
+    /// Number of the group's pairs that `behind` has still to read.
     left: u64,
     read: u64,
 }
@@ -314,7 +316,6 @@ impl<'a> Groups<'a> {
         Ok(Self { bench, next: ahead.next_row()?, ahead, behind, group, left: 0, read: 0 })
     }
 
-    /// Returns the next community.
     fn next(&mut self) -> Result<Option<&Group>> {
         let Some([label, ..]) = self.next else { return Ok(None) };
         self.group.clear(label);
@@ -327,7 +328,7 @@ impl<'a> Groups<'a> {
         Ok(Some(&self.group))
     }
 
-    /// Returns the next community that shares nodes with this one; all of them are read before the next community.
+    /// Returns the next community that shares nodes with this one. Call it until `None` before `next`.
     fn next_part(&mut self) -> Result<Option<GroupPart>> {
         while self.left > 0 {
             self.left -= 1;

@@ -70,7 +70,7 @@ pub enum Fate {
     Alone,
     /// A community of the other file has exactly its nodes.
     Unchanged,
-    /// It shares more than half of the nodes that both have together with one community.
+    /// It shares with one community more than half of the nodes that either of the two has.
     Continued,
     /// More than half of it is in one larger community.
     IntoOne,
@@ -168,7 +168,7 @@ pub struct Part {
 pub struct Drawn {
     /// Communities of A, largest first; the last one is all others, if there are any.
     pub a: Vec<DrawnSide>,
-    /// Communities of B, likewise.
+    /// Communities of B, in the same form.
     pub b: Vec<DrawnSide>,
     /// Pairs that share nodes.
     pub flows: Vec<DrawnFlow>,
@@ -179,7 +179,7 @@ pub struct Drawn {
 pub struct DrawnSide {
     /// The community; absent for all others.
     pub community: Option<CommunityName>,
-    /// Number of communities: 1, or that of the others.
+    /// Number of communities: 1, or the number of all others.
     pub community_count: u64,
     /// Number of nodes.
     pub size: u64,

@@ -1,9 +1,9 @@
 //! The steps of a comparison, in the order in which the job takes them.
 
+use super::community_names::Names;
+use super::comparison_rows::Shared;
 use super::join::{Conflict, Joined, NodeCounts, join};
-use super::names::Names;
 use super::overlaps::{Compared, DRAWN, Kept, SideFacts, compare};
-use super::record::Shared;
 use super::report::{
     Change, CommunityName, CompareReport, Drawn, DrawnFlow, DrawnSide, Fate, Part, SideReport,
     summary,

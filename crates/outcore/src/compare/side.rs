@@ -4,8 +4,8 @@
 //! occurs: that takes one more sort, by community. Labels thus order the communities as a reader would.
 
 use super::SORTS;
-use super::names::{NameWriter, Names};
-use super::record::{Line, Row};
+use super::community_names::{NameWriter, Names};
+use super::comparison_rows::{Line, Row};
 use crate::error::Result;
 use crate::ids::number;
 use crate::input::{Batch, CommunityInput, EdgeChunk, EdgeReader, NameRef};
@@ -103,7 +103,7 @@ fn read_text(bench: &Workbench<'_>, reader: EdgeReader, kept: &Path) -> Result<S
     Ok(Side { rows: rows.finish()?, names, row_count })
 }
 
-/// Gives each community its label. The sort is stable, so the first line of a community is that with the first row.
+/// Gives each community its label: its number, or its first row, which comes first as the sort is stable.
 fn label(
     bench: &Workbench<'_>,
     sorted: SortedRows<Line>,

@@ -3,9 +3,9 @@
 //! Names of communities that are text are looked up by sorting: the labels that rows need are sorted, read beside the
 //! names, and the names, in pieces, sorted back into the order of the rows. So rows may be in any order, and names of any length.
 
-use super::names::{NameReader, Names};
+use super::community_names::{NameReader, Names};
+use super::comparison_rows::{Named, Overlap};
 use super::overlaps::{Kept, array};
-use super::record::{Named, Overlap};
 use super::side::{Source, pairs};
 use super::{CompareOptions, SORTS};
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +13,7 @@ use crate::input::Batch;
 use crate::io::{Array, ArrayWriter};
 use crate::output::{OutputColumn, RowFile, RowWriter, Value, ValueKind};
 use crate::present::Workbench;
-use crate::present::record::{NamePiece, SortedNames};
+use crate::present::presentation_rows::{NamePiece, SortedNames};
 use crate::progress::{Event, REPORT_NODES, notify};
 use crate::sort::RowSorter;
 use std::cmp::Reverse;
@@ -83,7 +83,7 @@ impl Wanted {
 pub(super) struct OverlapWriter {
     table: RowWriter,
     a: Cells,
-    /// Rows that wait for the names of communities of B, if these are text.
+    /// Rows whose names of communities of B are not known yet, if these are text.
     waiting: Option<(ArrayWriter<u64>, Wanted)>,
 }
 

@@ -6,8 +6,8 @@
 //! ```
 
 use super::TakeEdge;
-use super::lines::{LineText, Tools};
-use super::names::{NameForm, NameTable};
+use super::edge_text::{LineText, Tools};
+use super::name_table::{NameForm, NameTable};
 use super::ordered::{EndsOnPanic, Ordered, PIECE_BYTES};
 use super::piece::{Piece, Position, Segment, Side, cut, for_each_segment, lone_count};
 use super::weight::shortest_weight;
@@ -41,16 +41,16 @@ pub(super) struct Edges<'a> {
     pub(super) name_bytes: u64,
     pub(super) threads: usize,
     pub(super) observer: &'a dyn Observer,
-    /// Number of nodes without an arc in their row and without a loop, of those that have been read.
+    /// Number of nodes read so far that have neither an arc in their row nor a loop.
     pub(super) lone_count: Cell<u64>,
 }
 
 /// Edges that are written.
 #[derive(Debug, Clone, Copy)]
 struct Chosen {
-    /// Arcs of a row that make one.
+    /// Which arcs of a row are edges of the output.
     side: Side,
-    /// Whether a node without an arc in its row is one, too.
+    /// Whether a node without an arc in its row is passed on as an edge, too.
     keeps_lone: bool,
 }
 
@@ -156,7 +156,7 @@ impl Edges<'_> {
                 return Ok(());
             }
             let Some(names) = read(Some(nodes))? else {
-                // Its names are longer than expected.
+                // The names are longer than expected.
                 count = (count / 2).max(NODES_LEAST as usize);
                 continue;
             };

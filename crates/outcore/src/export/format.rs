@@ -14,8 +14,8 @@ pub(crate) struct GraphText {
     pub(super) first_number: Option<u64>,
     /// Nodes before the edges, if they are listed.
     pub(super) nodes: Option<NodeText>,
-    /// Text of an edge: before the source, before the target, before the weight and after it, and after an edge that has
-    /// none.
+    /// Text of an edge: before the source, before the target, before the weight, after the weight, and the end of an
+    /// edge without a weight.
     pub(super) edge: [&'static str; 5],
     /// Whether an identifier of the edge, and this text, come before the source.
     pub(super) identified: Option<&'static str>,
@@ -36,10 +36,10 @@ pub(super) struct NodeText {
     pub(super) is_numbered: bool,
     /// Text before the name, and after the name of a node without attributes.
     pub(super) around: [&'static str; 2],
-    /// Text between the name and the same as a label, if there is one.
+    /// Text between the name and its repetition as a label, if there is a label.
     pub(super) label: Option<&'static str>,
-    /// Text before all attributes, before the name of one, before its value and after it, and after all; if they are in
-    /// the file.
+    /// Text before all attributes, before the name of each, before its value, after its value, and after all of them;
+    /// absent if the format has no attributes.
     pub(super) attributes: Option<[&'static str; 5]>,
     /// Text after all nodes of a graph without directions, and of one with them.
     pub(super) end: [&'static str; 2],
@@ -98,7 +98,7 @@ impl ExportFormat {
             // The entries of a symmetric matrix are on and below its diagonal.
             Self::MatrixMarket => GraphText { side: Side::Below, ..NUMBERS },
             Self::Metis => GraphText {
-                // Integers of its readers may have 32 bits.
+                // Readers of this format may have integers of 32 bits.
                 row: Some(RowText { begins_with_node: false, weight: " ", end: "\n", whole_up_to: Some(2_147_483_647.0) }),
                 side: Side::All,
                 has_directions: false,

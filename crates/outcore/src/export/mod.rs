@@ -11,13 +11,13 @@
 //! as the same weight ([`weight`]). The graph of some communities, or of all as nodes, is written to the work directory
 //! like one from edges, so each format has one writer.
 //!
-//! Memory: 2.5 MiB per thread, the blocks of a scan, and the rest for names ([`names`]). Time: about 100 ns per edge and
+//! Memory: 2.5 MiB per thread, the blocks of a scan, and the rest for names ([`name_table`]). Time: about 100 ns per edge and
 //! core for text with names in memory.
 
+mod edge_text;
 mod edges;
 mod format;
-mod lines;
-mod names;
+mod name_table;
 mod nodes;
 mod ordered;
 mod part;
@@ -39,7 +39,7 @@ use crate::output::{RowWriter, Sink};
 use crate::progress::{Observer, Silent};
 use crate::units::MIB;
 use edges::Edges;
-use names::NameForm;
+use name_table::NameForm;
 use nodes::Nodes;
 use ordered::{Ordered, PIECE_BYTES};
 use std::cell::Cell;
@@ -63,8 +63,8 @@ pub(crate) struct Target<'a> {
     pub(crate) threads: usize,
 }
 
-/// Returns the memory for names if `memory_bytes` can be used, and the number of threads, which is smaller where there
-/// is little memory; `None` if it is too little.
+/// Returns the memory for names if `memory_bytes` may be used in all, and the number of threads, which is smaller if
+/// memory is scarce; `None` if it is too little.
 fn shares(graph: &Graph, memory_bytes: u64, threads: usize) -> Option<(u64, usize)> {
     let scan = ClusterMemory::of_scans(graph, 1);
     let fixed = scan.scratch_bytes + scan.block_bytes + OUTPUT_BYTES;
@@ -84,7 +84,7 @@ pub(crate) fn least_bytes(graph: &Graph) -> u64 {
 pub(crate) struct Exported {
     /// Length of the output.
     pub(crate) bytes: u64,
-    /// Number of nodes without an arc in their row, and without a loop.
+    /// Number of nodes with neither an arc in their row nor a loop.
     pub(crate) lone_count: u64,
 }
 

@@ -2,7 +2,7 @@
 //! own, for formats whose nodes are numbers or that have no list of nodes.
 
 use super::format::NodeText;
-use super::names::NameForm;
+use super::name_table::NameForm;
 use crate::error::Result;
 use crate::graph::{Graph, NameScan};
 use crate::io::Files;
@@ -23,7 +23,7 @@ pub(crate) struct NodeData<'a> {
     pub(crate) sizes: Option<&'a [u64]>,
 }
 
-/// Nodes of a graph that is written, with what is known of them.
+/// Nodes of the graph to write, with what is known of them.
 #[derive(Clone, Copy)]
 pub(super) struct Nodes<'a> {
     pub(super) files: &'a Files,

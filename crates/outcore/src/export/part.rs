@@ -62,7 +62,8 @@ pub(crate) fn write_part(
     Ok(Part { graph: Graph::open(files, directory)?, labels: kept })
 }
 
-/// Writes the names of the nodes that have an index in the part, the numbers of nodes without names; and their kinds.
+/// Writes the names of the nodes that have an index in the part, or their numbers if nodes have no names; and their
+/// kinds.
 fn write_names(
     files: &Files,
     directory: &Path,

@@ -12,15 +12,15 @@ const PIECE_ARCS: u64 = 1 << 14;
 /// Arcs of a row that make an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// All of them.
+    /// All arcs.
     All,
-    /// Those to nodes with a larger index: each undirected edge once.
+    /// Arcs to nodes with a larger index: each undirected edge once.
     Above,
-    /// Those to nodes with a smaller index.
+    /// Arcs to nodes with a smaller index.
     Below,
 }
 
-/// Position in a graph: a node, and a number of its arcs.
+/// Position in a graph: a node, and how many of its arcs come before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) node: u64,
@@ -57,7 +57,7 @@ pub(super) struct Segment<'a> {
     pub(super) first_arc: u64,
     /// Number of arcs of the whole row.
     degree: u64,
-    /// Code of the weight of the node's loop, with the first arcs.
+    /// Code of the weight of the node's loop, only with the first arcs of the row.
     pub(super) own: Option<u32>,
     pub(super) others: &'a [u32],
     /// Codes of their weights; empty if all are 1.

@@ -34,8 +34,7 @@ fn decimal(code: u32) -> Option<(u64, usize)> {
     })
 }
 
-/// Returns the number whose text is the shortest of those that are read as the weight with this
-/// [code](Weight::code).
+/// Returns the number whose text is the shortest of those that are read as the weight with this [code](Weight::code).
 pub fn shortest_weight(code: u32) -> f64 {
     match decimal(code) {
         Some((whole, decimals)) => whole as f64 / POWERS[decimals],
@@ -56,7 +55,6 @@ fn scientific(code: u32) -> (f64, String) {
     (value, format!("{value:e}"))
 }
 
-/// Appends the text of a weight.
 pub(super) fn put_weight(code: u32, out: &mut Vec<u8>) {
     let Some((whole, decimals)) = decimal(code) else {
         out.extend_from_slice(scientific(code).1.as_bytes());
@@ -89,7 +87,6 @@ impl Default for WeightTexts {
 }
 
 impl WeightTexts {
-    /// Appends the text of a weight.
     #[inline]
     pub(super) fn put(&mut self, code: u32, out: &mut Vec<u8>) {
         let place = (code.wrapping_mul(0x9E37_79B1) >> 20) as usize;

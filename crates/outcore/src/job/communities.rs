@@ -92,7 +92,7 @@ fn find_components(
             None => Forest::of_graph(graph, options, observer)?,
         };
         let memory = match forest.is_divided() {
-            // Links in memory make room for others.
+            // The links in memory are freed for those of the ranges.
             true => context.memory_beside(forest.memory_bytes(), forest.divided_bytes()),
             false => {
                 let least = options.min_memory(graph, 0, context.limits.threads);
@@ -122,8 +122,8 @@ fn of_value(options: &ClusterOptions, at: usize) -> Text {
     })
 }
 
-/// Clusters the graph with the options of each result. Several results wait on disk until all are found, where a job that
-/// is stopped meanwhile finds them, and so do the given labels.
+/// Clusters the graph with the options of each result. Several results, and the given labels, stay on disk until all
+/// results are found, so that a job that was stopped can use them.
 fn find_each(
     context: &mut Context<'_>,
     graph: &Graph,

@@ -118,7 +118,7 @@ impl<'a> Context<'a> {
         self.limits.memory_left(held).max(least.min(self.limits.memory_bytes))
     }
 
-    /// Likewise, for a step that frees `held` bytes of what is in use.
+    /// Like [`memory_for`](Self::memory_for), for a step that frees `held` bytes of the memory in use.
     pub(crate) fn memory_beside(&self, held: u64, least: u64) -> u64 {
         (self.memory_for(0) + held).max(least).min(self.limits.memory_bytes)
     }

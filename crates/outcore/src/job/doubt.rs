@@ -21,8 +21,8 @@ const LEAST_MODULARITY: f64 = 0.1;
 /// Number of starts that a message suggests.
 const SUGGESTED_TRIALS: u32 = 5;
 
-/// Returns the reasons to doubt a result, as phrases for the user. `giant` says that one community holds most nodes: if it
-/// holds all of them, another method may say more of the same fact.
+/// Returns the reasons to doubt a result, as phrases for the user. `giant` says that one community holds most nodes. If
+/// it holds all of them, a comparison with another method may replace that phrase.
 pub(crate) fn doubts(
     options: &ClusterOptions,
     found: &Communities,
@@ -43,8 +43,8 @@ pub(crate) fn doubts(
             "a single community would score just as well: {length:.4} bits per step, {undivided:.4} with one"
         ).into());
     }
-    // Starts do not agree on communities that are there by chance.
-    // A start that keeps all nodes together agrees with any other: the numbers of communities must be alike, too.
+    // Starts do not agree on communities that are there by chance. But a start that keeps all nodes together agrees
+    // with any other, so the numbers of communities must be alike, too.
     let is_found_again = found.history.starts.agreement.is_some_and(|share| share >= AGREE)
         && !differ(&found.history.starts.community_counts);
     if let Some(chance) = chance.filter(|_| !is_found_again) {
@@ -58,7 +58,7 @@ pub(crate) fn doubts(
 
 /// Returns the modularity that is expected by chance, if that of the communities is no better.
 fn chance(options: &ClusterOptions, found: &Communities) -> Option<f64> {
-    // A density gives communities of another modularity.
+    // The expectation holds only for communities that maximize modularity or shorten the code at resolution 1.
     let is_density = options.method.levels().is_none_or(LevelSpec::by_mean_weight);
     let is_comparable = !is_density && options.resolution == [1.0];
     let is_by_chance = |chance: &f64| found.measures.modularity <= CHANCE * chance;
@@ -96,7 +96,7 @@ fn differ(counts: &[u64]) -> bool {
     least.zip(most).is_some_and(|(least, most)| (most - least) as f64 > COUNTS * *most as f64)
 }
 
-/// Says that there was one start, if another number was asked for or none.
+/// Says that there was only one start, unless one was asked for.
 fn alone(options: &ClusterOptions) -> Option<Text> {
     if options.initial.is_some()
         || !options.method.takes(MethodOption::Trials)

@@ -60,7 +60,7 @@ pub struct ExportReport {
     pub kind: &'static str,
     /// Graph path as the user typed it; bytes that are not Unicode are replaced.
     pub graph: String,
-    /// Path of the output, likewise.
+    /// Output path as the user typed it; bytes that are not Unicode are replaced.
     pub output: String,
     /// Name of the format.
     pub format: &'static str,

@@ -110,7 +110,7 @@ pub struct JobOptions {
     pub keep_loops: bool,
     /// Drops edges with a smaller weight, after [`InputOptions::weight_transform`].
     pub min_weight: Option<f64>,
-    /// Drops edges with a larger weight, likewise.
+    /// Drops edges with a larger weight, after [`InputOptions::weight_transform`].
     pub max_weight: Option<f64>,
     /// Normalization of the remaining weights. Thresholds are applied first, and not to self hits.
     pub normalize: Normalize,
@@ -387,7 +387,7 @@ pub fn cluster_and_present(
 struct OnGraph(bool);
 
 impl OnGraph {
-    /// Refuses weights that differ from those of lines.
+    /// Refuses options by which weights of the graph differ from those of the lines.
     fn check(self, options: &JobOptions) -> Result<()> {
         if !self.0 || options.normalize == Normalize::None {
             return Ok(());

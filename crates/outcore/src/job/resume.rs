@@ -8,7 +8,7 @@
 //!    names/          names that do not fit in memory, while the input is read
 //!    graph/          names, then the graph; if the job builds a graph in another directory, it is in
 //!                    a directory like this one next to the result, from where it can be renamed
-//!    sweeps/         a journal of the clustering (`cluster::saves`)
+//!    sweeps/         a journal of the clustering (`cluster::store::saves`)
 //! ```
 //! The next job resumes if the inputs (path, length, modification time; on disk also the inode, the device and the
 //! inode's change time; on servers the tag), the options of reading and the version are unchanged. Otherwise it starts

@@ -69,7 +69,7 @@ pub struct ScoreReport {
     pub kind: &'static str,
     /// Graph path as the user typed it; bytes that are not Unicode are replaced.
     pub graph: String,
-    /// Path of the communities, likewise.
+    /// Communities path as the user typed it; bytes that are not Unicode are replaced.
     pub communities: String,
     /// Number of nodes of the graph.
     pub node_count: u64,

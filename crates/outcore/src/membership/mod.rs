@@ -16,8 +16,8 @@
 //! databases", 1993, 5.2): a table would take 26 bytes per node, more than a clustering.
 
 mod lookup;
+mod member_rows;
 mod numbers;
-mod record;
 #[cfg(test)]
 mod tests;
 mod written;
@@ -39,7 +39,7 @@ use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
 use crate::sort::{Row, RowSorter, SORT_BYTES_MIN, SortedRows};
 use crate::units::{format_count, format_counted};
-use record::{Member, Named};
+use member_rows::{Member, Named};
 use std::path::{Path, PathBuf};
 
 /// Options for reading a file of communities.
@@ -124,7 +124,7 @@ pub fn read(
     let reader = job.open()?;
     let (budget, has_paths) = (job.sort_bytes(reader.window_bytes())?, reader.has_paths());
     notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
-    // A tree is read for each of its levels, but said once.
+    // A tree is read once for each level, but reported only once.
     if options.input.depth.is_none() {
         report(&reader, observer)?;
     }
@@ -140,9 +140,9 @@ pub fn read(
     Ok(Membership { has_paths, ..job.label(members, &joined)? })
 }
 
-/// Reads the modules of all levels of a tree, from the top: the label of each node at each level, those of a level
-/// dividing those of the one before. A file without paths has one level. The file is read once for each level, and once
-/// more; memory is that of [`read`], and 4 bytes per node and level before.
+/// Reads the modules on all levels of a tree, from the top: for each level, the label of each node. Each level divides
+/// the one before. A file without paths has one level. The file is read once for each level, and once more. Memory:
+/// that of [`read`], and 4 bytes per node for each level read before.
 ///
 /// # Errors
 /// Those of [`read`]; `Usage` for standard input, which can be read only once.
@@ -237,7 +237,7 @@ fn open_rows(
 }
 
 struct MembershipJob<'a> {
-    /// What a line gives a node, singular and plural.
+    /// Word for what a line assigns to a node, in the singular and the plural.
     what: [&'static str; 2],
     /// How the file is read.
     input: InputOptions,
@@ -293,8 +293,8 @@ impl MembershipJob<'_> {
         RowSorter::new(self.files, &self.options.scratch, budget, self.options.limits.threads)
     }
 
-    /// Sorts the names of the graph, each followed by the lines that name it with what `value` makes of their second
-    /// column, in a chunk and a line.
+    /// Sorts the names of the graph, each followed by the lines that name it. `value` returns the value of a line, from
+    /// its second column, given the chunk and the line.
     fn collect(
         &self,
         mut reader: EdgeReader,
@@ -362,7 +362,7 @@ impl MembershipJob<'_> {
         }
     }
 
-    /// Passes sorted rows to `each`; nobody knows how many there are.
+    /// Passes sorted rows, whose number is unknown, to `each`.
     fn for_each<T: Row>(
         &self,
         sorted: SortedRows<T>,

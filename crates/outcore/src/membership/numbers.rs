@@ -3,7 +3,7 @@
 //! Like communities, but the numbers are sorted back into the order of the nodes, into a file. Memory: the budgets of
 //! two sorts, whatever the number of nodes.
 
-use super::record::Numbered;
+use super::member_rows::Numbered;
 use super::{MembershipJob, MembershipOptions, memory_bytes_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
@@ -61,8 +61,8 @@ pub(crate) fn numbers_bytes(threads: usize) -> u64 {
     memory_bytes_for(0, 0, threads)
 }
 
-/// Returns the code of a number in the form of a fingerprint, unless the text is no number. Codes are in the order of
-/// the numbers, and above 0.
+/// Returns the code of a number in the form of a fingerprint; `None` if the text is not a number. Codes are in the
+/// order of the numbers, and above 0.
 fn code(text: &[u8]) -> Option<Fingerprint> {
     let number: f64 = str::from_utf8(text).ok()?.trim().parse().ok()?;
     if number.is_nan() {
@@ -71,7 +71,8 @@ fn code(text: &[u8]) -> Option<Fingerprint> {
     // Turns -0 into 0. The highest bit of positive numbers is set, and negative ones are reversed.
     let bits = (number + 0.0).to_bits();
     let low = if bits >> 63 == 0 { bits | 1 << 63 } else { !bits };
-    // The mark of a long name, which no other is equal to.
+    // Turns -0 into 0. The codes of positive numbers have the highest bit set, and those of negative numbers have all
+    // bits inverted.
     Some(Fingerprint { low, high: 0xFF << 56 })
 }
 

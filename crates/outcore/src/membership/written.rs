@@ -1,8 +1,8 @@
 //! Reads communities back from a file that `output` has written, in any of its forms, without a graph.
 //!
-//! The reader is that of all inputs. Text is read as what it is for certain ([`Rows::Written`]); tables and files of
-//! Infomap, whose modules are counted from 1, by the names and numbers that they have anyway. Memory: a batch. Cost: one
-//! pass on the reading thread, except for tables.
+//! The reader is that of all inputs. Text is read by the exact rules of `output`, without guesses ([`Rows::Written`]);
+//! tables by the names of their columns, and files of Infomap by their modules, which are counted from 1. Memory: a
+//! batch. Cost: one pass on the reading thread, except for tables.
 //!
 //! ```
 //! use outcore::input::CommunityFormat;
@@ -32,7 +32,7 @@ use crate::io::{Files, Mode};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Chunks that are read ahead.
+/// With the mark of a long name, so that codes differ only in `low`.
 const CHUNKS: usize = 4;
 /// First and last bytes of Parquet and of Arrow files. Both must match: the first node may be named `PAR1`.
 const TABLES: [(&[u8], &[u8]); 2] = [(b"PAR1", b"PAR1"), (b"ARROW1\0\0", b"ARROW1")];

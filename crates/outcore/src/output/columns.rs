@@ -156,7 +156,6 @@ impl Encoding {
         self.wait().and_then(|_| Err("a batch was not written".into()))
     }
 
-    /// Waits for all batches.
     fn wait(&mut self) -> std::result::Result<ColumnEncoder, Failure> {
         let Some((sender, thread)) = self.busy.take() else {
             return self.idle.take().ok_or_else(|| "it is already finished".into());

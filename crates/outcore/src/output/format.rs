@@ -66,7 +66,7 @@ enum Contents {
     Modules(ModuleForm),
     Json,
     Page,
-    /// Nothing that is written: text that this program packs.
+    /// Compressed text, which is not written; the program that compresses it.
     Packed(&'static str),
     /// Nothing that is written.
     Unknown,
@@ -110,7 +110,7 @@ const fn file(
 }
 
 impl FileFormat {
-    /// Returns the same with a graph that is exported to such a file.
+    /// Adds the format of graphs that are exported to such a file.
     const fn graph(
         self,
         format: ExportFormat,
@@ -201,7 +201,7 @@ impl RowFormat {
         self != Tabs
     }
 
-    /// Returns whether it always names its columns, and not in a line of text.
+    /// Returns whether files of the format always name their columns, other than by a first line of text.
     pub(crate) fn has_names(self) -> bool {
         !matches!(self, Tabs | Csv)
     }

@@ -38,7 +38,7 @@ impl MemberLines {
         if before.is_some() {
             self.lines.end()?;
         }
-        // A name in front that could be the label of its community is none in quotes.
+        // A first name that looks like the label of its community is quoted, so that it is read as a name.
         match is_label(name) {
             true => encode::put_quoted(name, &mut self.lines.buffer),
             false => drop(self.lines.name(name)),

@@ -26,7 +26,7 @@ const STREAM: &str = "-";
 enum Role {
     /// File that is read.
     Input,
-    /// Graph that is read: a directory that stays as it is.
+    /// Graph that is read: a directory that is not modified.
     Graph,
     /// File that is written.
     File,
@@ -34,7 +34,7 @@ enum Role {
     Printed,
     /// Directory that is written as a whole.
     Directory,
-    /// Directory in which the job has one of its own.
+    /// Directory in which the job creates one of its own.
     Workplace,
     /// Directory that belongs to the job while it runs.
     Temporary,
@@ -247,7 +247,7 @@ impl<'a> Places<'a> {
                 let is_within = input.used.role == Role::Graph
                     && input.is_whole
                     && output.used.role == Role::Workplace;
-                // What a stream adds is in the file before all of it is read.
+                // A stream would change the file before all of it is read.
                 let is_replaced = options == (&Some(MATCH), &Some(OUTPUT))
                     && output.used.path != Path::new(STREAM);
                 output.at.finds(&input.at) && !is_within && !is_replaced
@@ -282,7 +282,6 @@ impl<'a> Places<'a> {
         Ok(())
     }
 
-    /// Refuses the same output twice.
     fn check_outputs(&self) -> Result<()> {
         let outputs: Vec<_> = self.outputs().collect();
         for (at, output) in outputs.iter().enumerate() {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     Text,
-    /// Text that hardly any two rows share.
+    /// Text that differs in nearly all rows.
     Name,
     Number,
     /// Weight or share.
@@ -40,7 +40,7 @@ impl OutputColumn {
         Self { name: name.into(), kind, is_optional: false }
     }
 
-    /// Returns the same where rows can lack a value.
+    /// Returns the column as one in which rows can lack a value.
     pub(crate) fn optional(self) -> Self {
         Self { is_optional: true, ..self }
     }
@@ -217,7 +217,7 @@ fn put_member(key: &str, value: Value<'_>, path: &Path, lines: &mut LineWriter) 
     if matches!(value, Value::None) {
         return Ok(());
     }
-    // Lines are written when they have ended, so what is left ends one.
+    // Only complete lines are written to the sink, so a line begins in an empty buffer or after a line end.
     let is_first = matches!(lines.buffer.last(), None | Some(b'\n'));
     lines.bytes(if is_first { b"{" } else { b"," }).bytes(key.as_bytes());
     let real = match value {

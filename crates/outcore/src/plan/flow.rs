@@ -7,10 +7,11 @@ use super::forecast::{Forecast, Part};
 use crate::cluster::{ClusterOptions, MethodOption};
 use crate::graph::GraphSize;
 
-/// Bits of the weight of an arc, beyond what it has in common with its neighbors.
+/// Mean bits of the weight of an arc of the graph of flow, as weights are stored in groups.
 const FLOW_BITS: f64 = 26.0;
-/// Nanoseconds of one core to scan an arc for visit rates, and to write it into the graph of flow.
+/// Nanoseconds of one core to scan an arc for visit rates.
 const RATE_ARC: f64 = 5.0;
+/// Nanoseconds of one core to write an arc into the graph of flow.
 const NETWORK_ARC: f64 = 60.0;
 /// Bytes a node of visit rates, which wait on disk.
 const RATE_BYTES: f64 = 16.0;

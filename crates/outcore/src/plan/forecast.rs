@@ -24,18 +24,21 @@ const READ_EDGE: f64 = 165.0;
 const JOIN_EDGE: f64 = 230.0;
 /// Bytes of a node in a graph without arcs.
 const BARE_NODE_BYTES: f64 = 0.2;
-/// Nanoseconds to sample and to decompress a byte of text, always on one core.
+/// Nanoseconds to sample a byte of text, always on one core.
 const SAMPLE_BYTE: f64 = 12.0;
+/// Nanoseconds to decompress a byte of text, always on one core.
 const DECOMPRESS_BYTE: f64 = 3.5;
-/// Nanoseconds of one core to insert a new name, one of the graph that edges are added to, and for each byte that
-/// spilled names write.
+/// Nanoseconds of one core to insert a new name.
 const NEW_NAME: f64 = 380.0;
+/// Nanoseconds of one core to insert a name of the graph that edges are added to.
 const OLD_NAME: f64 = 150.0;
+/// Nanoseconds of one core for each byte that spilled names write.
 const SPILLED_BYTE: f64 = 8.0;
-/// Nanoseconds of one core to merge the arcs of an edge into the graph, those of a node, and an arc of the graph that
-/// edges are added to.
+/// Nanoseconds of one core to merge the arcs of an edge into the graph.
 const MERGE_EDGE: f64 = 95.0;
+/// Nanoseconds of one core to merge a node.
 const MERGE_NODE: f64 = 70.0;
+/// Nanoseconds of one core to merge an arc of the graph that edges are added to.
 const MERGE_OLD_ARC: f64 = 11.0;
 /// Nanoseconds of one core to write the line of a node.
 const WRITE_NODE: f64 = 130.0;
@@ -44,12 +47,12 @@ const STAGE: f64 = 3e6;
 
 /// Cost of a method on graphs with communities.
 struct MethodCost {
-    /// Nanoseconds of one core per arc of the graph for the whole clustering: if decoded blocks stay in memory, and if
-    /// they are decoded in every scan.
+    /// Nanoseconds of one core per arc of the graph, for the whole clustering: first if decoded blocks stay in memory,
+    /// then if they are decoded in every scan.
     arc: [f64; 2],
-    /// Bytes of the levels above the graph in one cycle, and arcs that lead from one group to another, both relative to
-    /// the graph.
+    /// Bytes of the levels above the graph in one cycle, relative to the graph.
     levels: f64,
+    /// Arcs from one group to another, relative to those of the graph.
     between: f64,
     /// Number of cycles up the levels and back.
     cycles: f64,
@@ -79,42 +82,46 @@ fn cost(method: Method) -> &'static MethodCost {
 
 /// Graphs with at most this number of arcs have no level on disk.
 const SMALL_ARCS: f64 = 262_144.0;
-/// Share of the first level in all levels; runs of all levels, relative to those of the first.
+/// Share of the first level in all levels.
 const FIRST_LEVEL: f64 = 0.72;
+/// Runs of all levels, relative to those of the first.
 const FURTHER_RUNS: f64 = 1.3;
 /// Scans of a level that does not stay in memory.
 const LEVEL_SCANS: f64 = 4.0;
-/// Share of all levels that are on disk at a time, as a level is removed once the next one is complete; and number of
-/// levels in a result that names them.
+/// Share of all levels that are on disk at a time: a level is removed once the next one is complete.
 const LEVELS_DISK: f64 = 0.9;
+/// Number of levels in a result that names them.
 const LEVELS_WRITTEN: u64 = 3;
-/// Mean degree of the graphs of the table, and the excess at which levels are half as large: dense groups have several arcs
-/// to each other one.
+/// Mean degree of the graphs of the table.
 const USUAL_DEGREE: f64 = 17.7;
+/// Excess over [`USUAL_DEGREE`] at which levels are half as large: dense groups have several arcs to each other group.
 const DENSE_DEGREE: f64 = 88.0;
 
-/// Time of a start on a level of a graph of medium size or of a large one, and of perturbing the best start, relative
-/// to a clustering; of a start in which sweeps end only when no node moves, relative to one of a large graph; and of a
-/// start on a graph without arcs, in nanoseconds.
+/// Time of a start on a level of a medium graph, relative to a clustering.
 const MEDIUM_LEVEL_START: f64 = 0.15;
+/// The same on a level of a large graph.
 const LARGE_LEVEL_START: f64 = 0.006;
+/// Time of perturbing the best start, relative to a clustering.
 const PERTURBATION: f64 = 1.5;
+/// Time of a start whose sweeps end only when no node moves, relative to a start on a large graph.
 const CONVERGED: f64 = 1.5;
+/// Nanoseconds of a start on a graph without arcs.
 const START: f64 = 1e7;
 
-/// Nanoseconds of one core to scan an arc, and for each edge inside communities, to sort and examine it; share of the edges
-/// that are inside.
+/// Nanoseconds of one core to scan an arc.
 const SCAN_ARC: f64 = 8.0;
+/// Nanoseconds of one core to sort and examine an edge inside a community.
 const SEPARATE_EDGE: f64 = 400.0;
+/// Share of the edges that are inside communities.
 const INSIDE_SHARE: f64 = 0.8;
 /// Seconds between two checkpoints.
 const SAVE_SECONDS: f64 = 60.0;
 
 /// Bytes other than labels that a clustering with labels on disk takes from half of its limit.
 const FIXED_BYTES: u64 = 15 * MIB;
-/// Resident memory when the clustering begins: the program, and a share of the merge's memory that the allocator
-/// cannot return.
+/// Resident memory of the program when the clustering begins.
 const HELD_BYTES: u64 = 8 * MIB;
+/// Share of the merge's memory that the allocator still holds when the clustering begins.
 const HELD_SHARE: f64 = 0.02;
 /// Bytes of a parsed line besides its text: two references to names, their indexes, a weight.
 const LINE_BYTES: f64 = 60.0;
@@ -224,7 +231,6 @@ impl<'a> Forecast<'a> {
         }
     }
 
-    /// Returns whether a graph is built.
     pub(super) fn builds_graph(&self) -> bool {
         self.forest.is_none()
     }
@@ -329,7 +335,7 @@ impl<'a> Forecast<'a> {
         // Several results wait on disk, and are written on all threads.
         let on_disk = if are_several { of_result * results } else { 0 };
         let held = if are_several { 0 } else { 4 * nodes };
-        // Thresholds of components are files, or columns of one.
+        // Components at several thresholds go to one file each, or to columns of one file.
         let (results, levels) = match (options.levels, has_groups) {
             (true, true) => (results, LEVELS_WRITTEN),
             (true, false) => (1, results.saturating_sub(1)),
@@ -591,10 +597,9 @@ impl Cache {
     }
 }
 
-/// Starts of a clustering.
 struct Starts {
     count: u64,
-    /// Their time, relative to a clustering with one.
+    /// Time of all starts, relative to a clustering with one start.
     work: f64,
     /// Whether several are on the graph: in parallel, until no node moves.
     are_on_graph: bool,

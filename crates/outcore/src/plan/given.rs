@@ -8,9 +8,9 @@ use crate::units::format_count;
 
 /// Maximum number of edges: more are unrealistic, and byte counts might overflow.
 const EDGES_MAX: u64 = 1 << 44;
-/// Entropy in bits of a weight of three digits, less what it shares with other weights.
+/// Mean bits that a weight of three digits takes in the graph.
 const WEIGHT_BITS: f64 = 10.0;
-/// Length of such a weight as text.
+/// Mean length of such a weight as text, with its separator.
 const WEIGHT_TEXT_BYTES: f64 = 6.0;
 /// Bytes read to sample a large input and to detect its format.
 const SAMPLE_BYTES: u64 = (4 << 20) + (256 << 10);

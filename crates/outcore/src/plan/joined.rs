@@ -10,8 +10,9 @@ use crate::progress::Stage;
 use crate::sort::SORT_BYTES_MIN;
 use crate::units::MIB;
 
-/// Nanoseconds of one core to find the component of a node at a threshold, and to join an edge of nodes beyond memory.
+/// Nanoseconds of one core to find the component of a node at a threshold.
 const JOINED_NODE: f64 = 60.0;
+/// Nanoseconds of one core to join an edge of nodes beyond memory.
 const DIVIDED_EDGE: f64 = 150.0;
 /// Share of the memory left by the first nodes that the links of a range take.
 const RANGE_SHARE: f64 = 0.6;
@@ -86,7 +87,7 @@ impl Forecast<'_> {
         }
         let (count, results) = (self.input.node_count, options.result_count());
         let is_one = results == 1 && !options.heights;
-        // Several results go to disk, as a root for each node and then as labels, which each thread numbers.
+        // Several results go to disk: first a root for each node, then its label. Each thread numbers one result.
         let moved = if is_one { 0 } else { 8 * count * results };
         let at_once = results.min(self.limits.threads as u64);
         let numbered = if is_one { 0 } else { Forest::NUMBERED_BYTES * count * at_once };

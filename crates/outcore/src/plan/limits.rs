@@ -88,7 +88,7 @@ pub(crate) fn too_small_for_nodes(limits: &Limits, node_count: u64, bytes_a_node
     ))
 }
 
-/// Adds to the refusal of a clustering that needs `own` bytes that another method needs `other`, if that is less.
+/// Adds a note to the error that a clustering needs `own` bytes: another method needs `other`, if that is less.
 pub(crate) fn note_less_memory(error: Error, own: u64, method: Method, other: u64) -> Error {
     if other >= own {
         return error;

@@ -52,8 +52,8 @@ pub struct StagePlan {
     pub memory_bytes: u64,
     /// Peak disk space of the job's files during the stage.
     pub disk_bytes: u64,
-    /// Time in seconds on a machine like the one of the table, or on this one if its profile has its speed, but at least
-    /// the time for disk transfers if the disk's rates are known.
+    /// Time in seconds: on this machine if its profile has its speed, otherwise on a machine like that of the table. At
+    /// least the time for disk transfers, if the rates of the disk are known.
     pub seconds: f64,
 }
 
@@ -108,7 +108,7 @@ impl Clustering<'_> {
     /// Returns the thresholds of components, if nothing else is wanted of edges: they are found without a graph.
     pub(crate) fn ladder(&self) -> Option<Ladder> {
         let Self { options, present } = *self;
-        // A minimum weight of the options is that of edges whose repeats are merged.
+        // A minimum weight in the options applies after repeated edges are merged.
         let is_plain = options.method.finds_components()
             && options.well_connected.is_none()
             && options.min_weight == 0.0

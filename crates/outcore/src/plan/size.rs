@@ -23,7 +23,7 @@ pub struct InputSize {
     pub node_count_at_least: u64,
     /// Mean length of a name.
     pub name_bytes: f64,
-    /// Edges that a single node is known to have, if one has many.
+    /// Lower bound of the edges at the node with the most, if one has many; otherwise 0.
     pub hub_edge_count: u64,
     /// Whether edges keep their direction.
     pub is_directed: bool,
@@ -32,7 +32,7 @@ pub struct InputSize {
     pub has_kinds: bool,
     /// Whether lines carry weights.
     pub is_weighted: bool,
-    /// Bits per weight, less what it has in common with its neighbors.
+    /// Mean bits per weight, as the graph stores weights in groups.
     pub weight_bits: f64,
     /// Whether fractional weights of repeated edges are summed.
     pub sums_fractions: bool,

@@ -180,7 +180,6 @@ impl SparkPlan {
     }
 }
 
-/// Returns the reasons to move.
 fn reasons(here: &Here, spark_seconds: f64) -> Vec<String> {
     let mut reasons = Vec::new();
     let [needed, limit] = here.memory_bytes;

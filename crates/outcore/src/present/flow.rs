@@ -13,9 +13,9 @@ use crate::io::{Array, ArrayReader, ArrayWriter, Column, Files, Shares, SharesSc
 pub(crate) struct Flow {
     /// Visits of each node, in an arbitrary unit, and their sum.
     visits: Shares<f64>,
-    /// Visits that follow each unit of weight of the arcs that leave a node, for links; if absent, 1 for each node.
+    /// For links: the visits that follow each unit of weight of the arcs that leave a node; if absent, 1 for each node.
     per_weight: Option<Array<f64>>,
-    /// Visits that teleport from each node, and to it, for links, if teleportation counts as flow.
+    /// For links, if teleportation counts as flow: the visits that teleport from each node, and those to it.
     teleports: Option<[Array<f64>; 2]>,
 }
 

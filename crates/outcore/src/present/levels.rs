@@ -57,7 +57,6 @@ impl Levels {
         self.columns.iter().map(open).collect::<Result<_>>().map(LevelColumns)
     }
 
-    /// Removes the files.
     pub(crate) fn remove(self, bench: &Workbench<'_>) {
         bench.files.remove_all(&self.directory);
     }

@@ -5,7 +5,7 @@
 //!            `--sums by section--> flow that enters and leaves each module ------------------------------'
 //! ```
 //!
-//! A module that is all of its parent is left out of paths, so its children are in the section of the parent. Sections
+//! A module that equals its parent is left out of paths, so its children are in the section of the parent. Sections
 //! are in the order of paths, each parent before its children. The link of an arc is in the section of the smallest module
 //! that has both of its ends; the arc enters or leaves the modules between that one and its ends. An end that is left out
 //! of the result is outside of all modules, also of the root. Recorded teleportations are no links, but they enter and
@@ -21,7 +21,7 @@
 use super::Presented;
 use super::flow::Flow;
 use super::matching::Workbench;
-use super::record::Link;
+use super::presentation_rows::Link;
 use super::tree::{Ranked, path_of};
 use crate::cluster::base::parallel::PerThread;
 use crate::cluster::base::rows::RowsAhead;
@@ -124,8 +124,8 @@ impl Tree {
         self.children.len() as u64
     }
 
-    /// Returns the depth and the section of each module that holds one of the last level, from that one up to the root,
-    /// without those that are all of their parent.
+    /// Returns the depth and the section of each module that contains `leaf`, a module of the last level, from that one
+    /// up to the root. Skips modules that equal their parents.
     fn above(&self, leaf: u32) -> impl Iterator<Item = (usize, u64)> {
         let mut place = leaf as usize;
         let levels = (1..=self.ranked.len()).rev();
@@ -166,7 +166,7 @@ struct Meeting {
 
 /// Numbers the sections of all modules in the order of paths; returns them, and their number with that of the root.
 fn sections(ranked: &[Ranked]) -> (Vec<Vec<u64>>, u64) {
-    // First the number of sections from each module down...
+    // First, the number of sections in each module, its own included.
     let mut sections: Vec<Vec<u64>> = Vec::new();
     for (at, level) in ranked.iter().enumerate().rev() {
         let mut counts: Vec<u64> = level.ranks.iter().map(|&rank| u64::from(rank > 0)).collect();
@@ -179,7 +179,7 @@ fn sections(ranked: &[Ranked]) -> (Vec<Vec<u64>>, u64) {
     }
     sections.reverse();
     let count = 1 + sections.first().map_or(0, |counts| counts.iter().sum());
-    // ...then those before it: modules of a parent lie side by side.
+    // Then, the number of sections before each module. The modules of a parent lie side by side.
     let (mut above, root) = (&[0][..], 0);
     for (level, counts) in ranked.iter().zip(&mut sections) {
         let (mut last, mut next) = (None, root);
@@ -199,7 +199,7 @@ fn sections(ranked: &[Ranked]) -> (Vec<Vec<u64>>, u64) {
 /// What enters and leaves each section, in units.
 struct Crossing {
     enters: Vec<AtomicU64>,
-    /// Empty in an undirected graph, where as much leaves.
+    /// Empty in an undirected graph, where as much flow leaves as enters.
     leaves: Vec<AtomicU64>,
 }
 
@@ -290,7 +290,7 @@ impl ArcRows<'_> {
         filled
     }
 
-    /// Adds flow that leaves the modules of a node from a depth on.
+    /// Adds flow out of a node to those of its modules that it leaves: at depth `outside` and below.
     fn leave(&self, from: NodePlace, outside: usize, flow: u64) {
         if from.is_left_out() {
             return;
@@ -301,7 +301,7 @@ impl ArcRows<'_> {
         }
     }
 
-    /// Adds flow that enters the modules of a node, by the depth from which on it does.
+    /// Adds the flow into a node to its modules. `entering[depth]` enters the modules at that depth and below.
     fn enter(&self, to: NodePlace, entering: &mut [u64]) {
         if to.is_left_out() {
             return;
@@ -341,7 +341,7 @@ fn with_teleports(
             tick()?;
         }
     }
-    // All sums are in the order of nodes, so none is larger than the total.
+    // Every sum, the total too, is added in node order, so rounding makes none larger than the total.
     let scale = if total[1] > 0.0 { flow.per_visit() / total[1] } else { 0.0 };
     let with = |([enter, leave], [from, to]): ([f64; 2], &[f64; 2])| {
         [enter + (total[0] - from) * to * scale, leave + from * (total[1] - to) * scale]
@@ -349,7 +349,6 @@ fn with_teleports(
     Ok(sums.zip(&of_sections).map(with).collect())
 }
 
-/// Links by section, in files.
 struct Links {
     /// Children in the two halves of a number, and the bits of the visits, for each link.
     rows: Array<u64>,
@@ -405,7 +404,7 @@ fn put_sections(
     let mut counts = links.counts.read(files, BLOCK_NUMBERS)?;
     let (mut next, mut done) = (0, 0u64);
     let mut put = |path: &[u32], section: u64| -> Result<()> {
-        // The section of a module is written with the first of those inside it.
+        // A section is written when the first leaf inside its module is met.
         if section != next {
             return Ok(());
         }

@@ -10,7 +10,7 @@
 //! Two external sorts: nodes by pair, and pairs by overlap. Memory: 8 bytes per new community, 9 per earlier one, and
 //! the budgets of the sorts. I/O: 8 bytes per node and 24 per pair, written and read once if they do not fit in memory.
 
-use super::record::{Overlap, SharedNode};
+use super::presentation_rows::{Overlap, SharedNode};
 use super::{Earlier, Presented};
 use crate::error::Result;
 use crate::io::Files;
@@ -97,7 +97,7 @@ fn sort_overlaps(
         while nodes.next_if(|node| node.pair == pair)?.is_some() {
             shared += 1;
         }
-        // The sort is stable, so of equal pairs that with the smaller new label comes first.
+        // The sort is stable, so among pairs of equal overlap and number, the smaller new label comes first.
         let number = numbers[old as usize];
         sorter.add(Overlap { shared: Reverse(shared), number, labels: [new, old] })?;
     }

@@ -24,7 +24,7 @@ mod memory;
 mod nodes;
 mod outline;
 mod preferred;
-pub(crate) mod record;
+pub(crate) mod presentation_rows;
 mod representatives;
 mod summary;
 #[cfg(test)]
@@ -323,8 +323,8 @@ impl Presented {
         self.numbers.get(label as usize).copied().unwrap_or(u64::from(label))
     }
 
-    /// Returns whether a line for each community could be taken for lines of columns: most have as many nodes as the
-    /// first, or this one has at most two, as many as a node and its community.
+    /// Returns whether a file with a line per community could be mistaken for one with a row per node: most communities
+    /// have as many nodes as the first, or the first has at most two, as a row has a node and its community.
     fn are_lines_doubtful(&self) -> bool {
         let numbers = self.numbers.iter().zip(0..);
         let first = numbers.min().map_or(0, |(_, label)| label);
@@ -390,7 +390,7 @@ impl PresentedScan<'_> {
         Ok(self.next_label()?.map(|label| self.presented.number_of(label)))
     }
 
-    /// Returns the label of the next node, if it has one; otherwise like [`PresentedScan::next_number`].
+    /// Like [`PresentedScan::next_number`], for the label of the node.
     #[inline]
     pub(crate) fn next_label(&mut self) -> Result<Option<u32>> {
         let label = self.labels.next()?.expect("called at most once per node");

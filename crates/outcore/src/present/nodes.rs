@@ -131,7 +131,7 @@ impl<'a> NodeColumn<'a> {
         Self { column: OutputColumn::new(name, values.kind()), values }
     }
 
-    /// Returns the same where nodes can lack a value.
+    /// Returns the column as one in which nodes can lack a value.
     pub(crate) fn optional(self) -> Self {
         Self { column: self.column.optional(), ..self }
     }

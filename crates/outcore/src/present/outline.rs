@@ -9,7 +9,7 @@ use crate::graph::Graph;
 
 /// Number of communities in an outline.
 const COMMUNITIES: u64 = 100;
-/// Number of nodes named in each of them.
+/// Number of nodes that an outline names in each community.
 const MEMBERS: usize = 12;
 
 /// The largest communities of a result, and the network of them.

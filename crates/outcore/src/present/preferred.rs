@@ -97,13 +97,13 @@ struct Comparison<'a> {
     /// For each community, the smallest piece of a name in the scan before this one, and in this one.
     before: Vec<u64>,
     least: Vec<u64>,
-    /// Last of the nodes that are left.
+    /// Last node that is left in each community.
     preferred: Vec<u32>,
 }
 
 impl Comparison<'_> {
-    /// Finds the smallest piece number `part` of the names of the tied nodes of each community, without the nodes whose
-    /// piece before that is not the smallest. Returns the number of nodes that are left.
+    /// Finds, for each community, the smallest piece number `part` of the names of its tied nodes. Leaves out the nodes
+    /// whose previous piece is not the smallest. Returns the number of nodes that are left.
     fn scan(&mut self, bench: &Workbench<'_>, graph: &Graph, part: usize) -> Result<usize> {
         self.least.fill(u64::MAX);
         let mut names = graph.names()?;

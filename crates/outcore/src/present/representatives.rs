@@ -8,7 +8,7 @@
 //! directed graphs 8 per node and 8 more if weights are written, and the budget of the sort.
 
 use super::matching::Workbench;
-use super::record::{NamePiece, SortedNames, for_each_name, sort_names};
+use super::presentation_rows::{NamePiece, SortedNames, for_each_name, sort_names};
 use super::summary::Sums;
 use super::{Presented, RowForm};
 use crate::cluster::base::table::Sum;
@@ -244,7 +244,7 @@ pub(crate) fn write_members(
     }
 }
 
-/// Writes a row of the first node and a node for each node of a community.
+/// Writes a row for each node of a community: the first node, and the node.
 fn put_pairs(
     bench: &Workbench<'_>,
     sorted: SortedNames,

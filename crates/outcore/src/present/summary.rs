@@ -13,7 +13,7 @@
 
 use super::Presented;
 use super::matching::Workbench;
-use super::record::{NamePiece, for_each_name, sort_names};
+use super::presentation_rows::{NamePiece, for_each_name, sort_names};
 use super::representatives::{BySize, Inside};
 use super::{CommunityReport, LargestReport, Outline};
 use crate::cluster::base::parallel::PerThread;
@@ -30,7 +30,6 @@ use std::iter::repeat;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 impl CommunityReport {
-    /// Returns the columns of the table.
     pub(crate) fn columns(has_stability: bool) -> Vec<OutputColumn> {
         use ValueKind::{Number, Real, Text};
         let mut columns = vec![
@@ -121,7 +120,7 @@ impl<'a> Sums<'a> {
     /// Adds the arcs of a block.
     pub(super) fn add_arcs(&mut self, block: &Block) -> Result<()> {
         let Self { labels, is_directed, listed, arcs, sorter, rows, .. } = self;
-        // Directions do not count: each arc of a directed graph is at both of its ends.
+        // Directions do not count, so an arc of a directed graph counts at both of its ends.
         let ends = if *is_directed { 2 } else { 1 };
         let fetch = |_, targets: &[u32]| {
             targets.iter().for_each(|&target| prefetch(labels, target as usize));
@@ -249,8 +248,8 @@ impl Between {
         Self { sorted, links: Vec::new(), linked }
     }
 
-    /// Returns the weight from a community to others, and the one to which most of it leads: the first of them if several
-    /// do. Communities are asked for in order of their labels.
+    /// Returns the weight from a community to others, and the one to which most of it leads: the first of them if
+    /// several do. Must be called in the order of labels.
     fn next_of(&mut self, label: u32) -> Result<(f64, Option<(u32, f64)>)> {
         let (mut outer, mut largest) = (0.0, None::<(u32, f64)>);
         let value = |arc: ArcRecord| Weight::from_code(arc.weight).value();

@@ -1,6 +1,6 @@
 //! Compares presented communities with definitions in memory, on generated labels and graphs.
 
-use super::record::{NamePiece, Overlap, SortedNames};
+use super::presentation_rows::{NamePiece, Overlap, SortedNames};
 use super::*;
 use crate::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter};
 use crate::io::Files;

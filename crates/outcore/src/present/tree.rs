@@ -8,14 +8,14 @@
 //! ```
 //!
 //! As in Infomap, modules are numbered from 1 within their parent, those with more flow first, and so are the nodes of a
-//! module; ties go to the smaller number, or the earlier node. A module that is all of its parent is left out of paths.
+//! module; ties go to the smaller number, or the earlier node. A module that equals its parent is left out of paths.
 //! Memory in addition to the labels: at most [`MODULE_BYTES`] per module of any level, and the budget of the sort.
 
 use super::flow::Flow;
 use super::levels::LevelColumns;
 use super::links::{NodePlace, links_bytes, write_links};
 use super::matching::Workbench;
-use super::record::{NamePiece, SortedNames, for_each_name, sort_names};
+use super::presentation_rows::{NamePiece, SortedNames, for_each_name, sort_names};
 use super::{Levels, Presented};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
@@ -47,7 +47,7 @@ struct Level {
 pub(super) struct Ranked {
     /// Place of the parent.
     pub(super) parents: Vec<u32>,
-    /// Number within the parent, from 1; 0 for a module that is all of its parent.
+    /// Number within the parent, from 1; 0 for a module that equals its parent.
     pub(super) ranks: Vec<u32>,
 }
 

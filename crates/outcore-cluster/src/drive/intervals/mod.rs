@@ -84,7 +84,7 @@ pub(crate) fn memory(shape: &Shape, threads: usize, fit: Fit) -> ClusterMemory {
     }
 }
 
-/// Returns the memory that grows with the number of nodes, and that of the places of one block.
+/// Returns the memory that grows with the number of nodes or with the number of places in one block.
 pub(crate) fn node_bytes(shape: &Shape) -> u64 {
     set_bytes(shape.nodes) + shape.block_places * CLOSING_BYTES
 }
@@ -111,7 +111,7 @@ impl ClusterJob<'_> {
         let nodes = self.graph.node_count();
         let least = memory(&Shape::of(self.graph), rayon::current_num_threads(), self.fit);
         let room = self.memory - least.total_bytes() + least.node_bytes - set_bytes(nodes);
-        // Memory beyond a place for every node caches blocks.
+        // If even a place for every node leaves memory over, the rest caches blocks.
         let kept = room.saturating_sub(nodes * CLOSING_BYTES);
         let source = self.blocks(kept);
         let cutoff = self.options.propagation.label_cutoff;

@@ -2,11 +2,11 @@
 //!
 //! Two nodes with an edge between them may stay a community of their own inside a group of thousands: neither is better
 //! off alone in a neighboring community, and the pair as a whole does not belong to one of them. So the nodes of each
-//! small community leave it one after the other for the best community of each; that remains if it is better in total.
-//! Many such pairs do shorten the code; the others are errors of the search, of about a hundred-thousandth of it.
+//! small community move one after the other to the best community of each, and the moves are kept if they improve the
+//! total. Many such pairs do shorten the code; the others are errors of the search, about a hundred-thousandth of it.
 //!
 //! Cost: two scans, if there are such communities, and sweeps around what moved. Memory: 16 bytes for each arc of their
-//! nodes, of which there are few, or they are not what remains of a search. Large graphs are left as they are.
+//! nodes: at most one arc in [`SHARE`]. Large graphs are left as they are.
 
 use super::{Level, LevelState, Multilevel, Progress};
 use crate::base::table::Sum;
@@ -97,7 +97,7 @@ fn best_move<O: Sums>(
         .map(|(label, weight)| (sums.rate(&visit, &leaving, label, weight), label, weight))
         .collect();
     let most = rates.iter().map(|&(rate, ..)| rate).reduce(f64::max)?;
-    // Among those that differ by rounding, the one with the smallest label.
+    // Of the communities whose rates differ only by rounding, takes the one with the smallest label.
     let least = sums.least_equal(&visit, most);
     let best = rates.into_iter().find(|&(rate, ..)| rate >= least);
     best.map(|(rate, label, weight)| (visit, rate, label, weight))

@@ -30,7 +30,7 @@ use outcore_io::units::format_counted;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Maximum number of groups per node; beyond it nothing is examined, since most nodes would be groups of their own:
+/// Maximum number of groups per node. Beyond it, most nodes would be groups of their own, and nothing is examined:
 /// without stars, nothing holds communities together either.
 const MOST_GROUPS: f64 = 0.75;
 
@@ -82,7 +82,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         Ok(Divided { state, nodes, node_count })
     }
 
-    /// Returns the part of each node; parts of examined communities are distinct from that of all other nodes.
+    /// Returns the part of each node; parts of examined communities are distinct from those of all other nodes.
     fn parts(
         &mut self,
         level: &mut Level<'_, '_>,

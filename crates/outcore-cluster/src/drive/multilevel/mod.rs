@@ -11,10 +11,9 @@
 //! fraction of the one below. A cycle leads from the input to the last level and back; another one follows
 //! if the first sweep after it still changes many labels.
 //!
-//! Memory: a label and a group per node, a class per group, and the objective's sums per group or community:
-//! at most 36 bytes per node for the map equation (modularity and the constant Potts model: 20), if every
-//! node is alone; usually 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its
-//! number of input nodes.
+//! Memory: a label and a group per node, a class per group, and the objective's sums per group or community: at most 36
+//! bytes per node for the map equation (modularity and the constant Potts model: 20), if every node is alone; usually
+//! 15 to 20 (11 to 14). Limited sizes take 8 more: the size of each group, and its number of input nodes.
 
 pub(crate) mod coarsen;
 pub(crate) mod dissolve;
@@ -58,10 +57,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use warm::WarmStep;
 
-/// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves, or
-/// after this number of sweeps; the result of a cycle is polished in at most this number of sweeps.
+/// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves.
 const FIRST_TOLERANCE: f64 = 0.01;
+/// Maximum number of these sweeps.
 const FIRST_SWEEPS: u32 = 5;
+/// Maximum number of sweeps that polish the result of a cycle.
 const POLISH_SWEEPS: u32 = 2;
 /// Maximum number of sweeps on a higher level, or of a smaller graph; they usually end because no node moves.
 const LEVEL_SWEEPS: u32 = 50;
@@ -89,8 +89,9 @@ struct Level<'s, 'g> {
     needed: u64,
     /// Maximum number of labels in a table for large degrees.
     max_labels: u64,
-    /// Whether another process could read it, and its initial number of communities.
+    /// Whether another process could read it.
     is_on_disk: bool,
+    /// Initial number of its communities.
     class_count: usize,
 }
 
@@ -199,7 +200,7 @@ struct SearchLimits {
 /// State of a clustering from given communities.
 #[derive(Default)]
 struct FromGiven {
-    /// Its step, until it turns out to need all steps of a fresh one.
+    /// Step that is under way; `None` once the clustering goes on as one from scratch would.
     step: Option<WarmStep>,
     /// The given communities, kept as a fallback if a run from scratch scores worse.
     given: Option<Hierarchy>,

@@ -2,7 +2,8 @@
 //!
 //! A checkpoint holds the current level: labels, active nodes, what the nodes hold beside their arcs, and the exact
 //! sums of the communities (recomputed sums would round differently). Of the levels below, only the groups are still
-//! needed. Small levels are in memory and take little time, so they are not saved.
+//! needed. Small levels are in memory and take little time, so they are not saved. Everything that the next sweep reads
+//! must be saved, or the resumed result would differ.
 
 use super::warm::{Warm, WarmStep};
 use super::{Bits, Level, LevelState, Multilevel, Progress, Sums, Upper};
@@ -25,8 +26,9 @@ pub(super) struct SavedCounters {
     history: History,
     /// Scans of the graph.
     scans: u64,
-    /// Current level, and the name of its directory, if it is not the graph.
+    /// Number of the current level.
     number: u64,
+    /// Name of the directory of the level, unless it is the graph.
     directory: Option<String>,
     class_count: usize,
     done: u32,

@@ -30,17 +30,17 @@ use outcore_io::progress::{Event, notify};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Labels are far from a good solution if the first sweep moves more than this share of the nodes that have one...
+/// Given labels are far from a good solution if the first sweep moves more than this share of the nodes that have one.
 const FAR_MOVED: f64 = 0.2;
-/// ...or if more than this share of the nodes is in communities that come apart.
+/// Given labels are also far from it if more than this share of the nodes is in communities that come apart.
 const FAR_DIVIDED: f64 = 0.5;
 /// In a large graph, the first sweep visits all nodes of communities with more than this share of the nodes.
 const VISITED_SHARE: f64 = 1.0 / 16.0;
-/// All communities of a small graph are examined, and of a large one those with more than this share of the nodes...
+/// In a large graph, communities with more than this share of the nodes are examined; in a small graph, all are.
 const LARGE_SHARE: f64 = 0.25;
-/// ...or in which one node in this number joined or left...
+/// In a large graph, communities that one node in this number joined or left are examined, too.
 const EXAMINED_CHANGES: u32 = 8;
-/// ...or in which one node in this number has more weight to other communities.
+/// In a large graph, communities where one node in this number has more weight to others are examined, too.
 const EXAMINED_DOUBTED: u32 = 3;
 
 /// Step of a clustering from given communities, as a checkpoint records it.
@@ -58,7 +58,7 @@ pub(super) enum WarmStep {
 pub(super) struct Warm {
     /// Label of each node; nodes without a given one are alone.
     labels: Vec<u32>,
-    /// Number of nodes without a given one.
+    /// Number of nodes without a given label.
     new_count: u64,
     /// Nodes with more weight to other communities than to their own.
     doubted: Bits,

@@ -45,7 +45,8 @@ const ARC_BYTES: u64 = 48;
 /// Bytes per node while communities are divided: labels, strengths, loops, members, and the cuts, or the parents and
 /// depths, of as many communities as nodes.
 const PART_BYTES: u64 = 36;
-/// Likewise while final communities are measured, beside the sums of modules, of which there are at most as many as nodes.
+/// Bytes per node while final communities are measured, beside the sums of modules, of which there are at most as many
+/// as nodes.
 const FINAL_BYTES: u64 = 24;
 
 /// Returns the memory of a search for the tree of a graph whose nodes hold `held_bytes` each.

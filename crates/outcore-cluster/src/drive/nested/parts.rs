@@ -308,16 +308,16 @@ struct Divided {
     changes: Vec<CutLength>,
 }
 
-/// Tree of communities, in which modules are hung below these; it never has more modules than nodes.
+/// Tree of communities, below which modules are hung; it never has more modules than nodes.
 struct Deep {
     tree: ModuleTree,
-    /// Depths of the modules without those that are hung.
+    /// Depth of each module that the tree had at first.
     depths: Vec<u32>,
     cuts: DeepCuts,
 }
 
 impl Deep {
-    /// Hangs modules below the community of these nodes.
+    /// Hangs the modules that were found below the community of these nodes.
     fn hang(&mut self, nodes: &[u32], found: &Divided) {
         let tree = &mut self.tree;
         if tree.parents.len() + found.tree.parents.len() > tree.leaves.len() {
@@ -333,7 +333,7 @@ impl Deep {
 }
 
 impl ModuleTree {
-    /// Returns this tree of modules of communities, over the nodes of these.
+    /// Returns this tree, whose leaves are communities, as a tree over the nodes of the communities.
     fn above(self, communities: &[u32]) -> Self {
         let first = self.parents.len() as u32;
         let mut parents = self.parents;

@@ -7,7 +7,7 @@ use crate::tree::{LOOP_ENDS, Network, Walk};
 use outcore_graph::ArcScratch;
 use outcore_io::error::Result;
 
-/// Reads a small graph, whose nodes hold this; its flows are shares of a step.
+/// Reads a small graph with what its nodes hold; its flows are shares of a step.
 ///
 /// # Errors
 /// Those of reading and of `tick`.

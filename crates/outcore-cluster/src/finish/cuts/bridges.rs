@@ -6,13 +6,13 @@
 //!
 //! Cost: linear in edges and nodes. Memory beside the network: 24 bytes per node.
 
-use super::network::{NONE, Network};
+use super::multigraph::{Multigraph, NONE};
 
 /// Returns whether removing one edge leaves two parts of at least two nodes each. The network is connected, and has at
 /// most one edge between two nodes.
-pub(super) fn is_bridged(net: &Network) -> bool {
+pub(super) fn is_bridged(net: &Multigraph) -> bool {
     let count = net.count();
-    // The lowest number of a node that an edge from a node, or from one below it, leads to.
+    // `order` is the number of each node; `low` the lowest number reached by an edge from it or from a node below it.
     let (mut order, mut low) = (vec![NONE; count], vec![NONE; count]);
     (order[0], low[0]) = (0, 0);
     let mut met = 1;
@@ -55,7 +55,7 @@ mod tests {
     fn long_paths_take_no_stack() {
         let count = 1_000_000;
         let path = |count: u32| (1..count).map(|node| [node - 1, node]).collect::<Vec<_>>();
-        let network = |edges: &[[u32; 2]]| Network::new(count as usize, edges);
+        let network = |edges: &[[u32; 2]]| Multigraph::new(count as usize, edges);
         let edges = path(count);
         let closed = [edges.as_slice(), &[[0, count - 1]]].concat();
         // A tail of two nodes on the ring, or of one.

@@ -113,13 +113,14 @@ fn push_inside(
 pub(crate) enum Batch<'a, R> {
     /// All records of some communities.
     Whole(&'a [R]),
-    /// Records of a community too large for one batch follow, until its end.
+    /// Beginning of a community that is too large for one batch; its records follow until its end.
     Begin(u32),
     More(&'a [R]),
     End,
 }
 
-/// Passes sorted records, each once, on in batches of at most `most` records, by the communities that `of` tells.
+/// Passes on sorted records, without repetitions, in batches of whole communities with at most `most` records. `of`
+/// returns the community of a record.
 ///
 /// # Errors
 /// Those of reading and of `visit`.

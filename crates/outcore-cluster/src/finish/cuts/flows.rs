@@ -1,21 +1,21 @@
 //! Smallest cut of a network by flows, for networks whose orderings join few nodes: ladders, meshes, and others whose
 //! nodes have few edges more than the cut.
 //!
-//! Nodes join a root one after the other. A node joins if `least` disjoint paths lead from it to the root; otherwise, what
-//! it reaches beside its paths is one side of a smaller cut. If all nodes join, there is none: the first node to join
-//! on the side without the first root would have had to cross the cut. The order is pseudorandom, so a search that
-//! sees `s` nodes has met the root with high probability once `s` is a few times `n / i` for a root of `i` nodes, in any
-//! graph: all searches take time `least * m log n`, not the product of nodes and edges. (Paths: Ford and Fulkerson,
-//! "Maximal flow through a network", 1956.)
+//! Nodes join a root one after the other. A node joins if `least` disjoint paths lead from it to the root; otherwise,
+//! what it reaches beside its paths is one side of a smaller cut. If all nodes join, no cut is smaller: the first node
+//! to join on its far side would have needed `least` disjoint paths across it. The order is pseudorandom, so a search
+//! that sees `s` nodes has met the root with high probability once `s` is a few times `n / i` for a root of `i` nodes,
+//! in any graph: all searches take time `least * m log n`, not the product of nodes and edges. (Paths: Ford and
+//! Fulkerson, "Maximal flow through a network", 1956.)
 //!
 //! Memory: 16 bytes per end of an edge, and 26 per node.
 
-use super::network::{Link, Network};
+use super::multigraph::{Link, Multigraph};
 use crate::base::hash::mix;
 
 /// Flows from one node at a time to the root.
 pub(super) struct Flows<'n> {
-    net: &'n Network,
+    net: &'n Multigraph,
     /// Reverse link of each link, and its flow.
     reverse: Vec<usize>,
     flow: Vec<i64>,
@@ -32,7 +32,7 @@ pub(super) struct Flows<'n> {
 
 impl<'n> Flows<'n> {
     /// Creates flows in a network with sorted links.
-    pub(super) fn new(net: &'n Network) -> Self {
+    pub(super) fn new(net: &'n Multigraph) -> Self {
         let count = net.count();
         let mut next: Vec<usize> = (0..count as u32).map(|node| net.range(node).start).collect();
         let mut reverse = Vec::new();

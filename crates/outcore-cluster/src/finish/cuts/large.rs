@@ -23,8 +23,9 @@ const AMPLE: u64 = 4;
 /// Large community, edge by edge.
 pub(super) struct Large {
     piece: CommunityPiece,
-    /// Number of edges that fit in memory, and of forests if there are more edges.
+    /// Number of edges that fit in memory.
     max_edges: usize,
+    /// Number of forests if there are more edges.
     fitting: u64,
     forests: Vec<Sets>,
 }

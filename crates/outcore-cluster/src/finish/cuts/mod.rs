@@ -18,7 +18,7 @@ mod bridges;
 pub(crate) mod edges;
 mod flows;
 mod large;
-mod network;
+mod multigraph;
 mod order;
 pub(crate) mod rate;
 pub(crate) mod separate;

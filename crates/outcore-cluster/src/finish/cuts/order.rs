@@ -8,7 +8,7 @@
 //!
 //! Cost: linear in edges and nodes. Memory: at most 4 bytes per end of an edge, and 8 per node.
 
-use super::network::{Link, Network};
+use super::multigraph::{Link, Multigraph};
 use super::sets::Sets;
 
 /// Nodes by their number of edges to those visited, up to `least`.
@@ -40,7 +40,7 @@ impl Buckets {
 
 /// Joins nodes that no cut of fewer than `least` edges separates. All nodes that are not `gone` should have at least
 /// `least` edges. Returns the number of joins, at least one.
-pub(super) fn join_by_order(net: &Network, least: u64, gone: &[bool], sets: &mut Sets) -> usize {
+pub(super) fn join_by_order(net: &Multigraph, least: u64, gone: &[bool], sets: &mut Sets) -> usize {
     const VISITED: u32 = u32::MAX;
     let least = u32::try_from(least).map_or(VISITED - 1, |least| least.min(VISITED - 1));
     let mut edges = vec![0u32; net.count()];

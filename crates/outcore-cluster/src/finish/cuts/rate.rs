@@ -3,7 +3,7 @@
 use super::bridges::is_bridged;
 use super::edges::{Examined, InsideEdge, examine_inside};
 use super::large::Large;
-use super::network::Network;
+use super::multigraph::Multigraph;
 use super::separate::CutRound;
 use super::split::{CommunityPiece, min_cut};
 use crate::methods::connected::WellConnected;
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 /// Counts of examined communities.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ConnectedCount {
-    /// Well-connected communities of more than one node, and their nodes.
+    /// Number of well-connected communities of more than one node; `nodes` is the number of their nodes.
     pub(crate) communities: u64,
     pub(crate) nodes: u64,
     /// Communities of two parts of at least two nodes each, with one edge between them.
@@ -21,11 +21,11 @@ pub(crate) struct ConnectedCount {
 }
 
 impl ConnectedCount {
-    /// Counts a community whose edges are all known, or that lacks none of a small cut. Returns none if too few are
+    /// Counts a community whose edges are all known, or at least those of a small cut. Returns `None` if too few are
     /// known.
     fn of(piece: &CommunityPiece, rule: WellConnected) -> Option<Self> {
         let (nodes, enough) = (piece.nodes.len() as u64, enough(piece, rule));
-        let network = || Network::new(piece.nodes.len(), &piece.edges);
+        let network = || Multigraph::new(piece.nodes.len(), &piece.edges);
         let least = min_cut(network(), enough.min(piece.known));
         if least >= piece.known && least < enough {
             return None;
@@ -45,7 +45,7 @@ impl ConnectedCount {
     }
 }
 
-/// Returns the number of edges up to which the smallest cut of a community counts: one more than its bound, and at least
+/// Returns the size up to which the smallest cut of a community matters: one edge more than its bound, and at least
 /// two, to tell a bridge.
 fn enough(piece: &CommunityPiece, rule: WellConnected) -> u64 {
     rule.bound(piece.nodes.len() as u64).saturating_add(1).max(2)
@@ -87,7 +87,7 @@ fn count_all(edges: &[InsideEdge], sizes: &[u32], rule: WellConnected) -> Connec
     let communities: Vec<_> = edges.chunk_by(|a, b| a.source == b.source).collect();
     let each = communities.into_par_iter().filter_map(|edges| {
         let piece = CommunityPiece::new(edges, 0);
-        // Missing nodes have no edge inside the community.
+        // A node that is missing has no edge inside the community.
         let is_whole = piece.nodes.len() as u32 == sizes[edges[0].source as usize];
         is_whole.then(|| ConnectedCount::of(&piece, rule)).flatten()
     });

@@ -1,6 +1,6 @@
 //! Smallest cut of a community, and its parts that no cut of that size divides.
 //!
-//! - [`min_cut`] joins nodes that smaller cuts than the best known do not separate, until one is left; the smallest
+//! - [`min_cut`] joins nodes that no cut smaller than the best known one separates, until one is left; the smallest
 //!   degree met on the way is the cut (Nagamochi, Ono and Ibaraki, 1994; see `order`).
 //!   Where an ordering joins few nodes, the rest is done by `flows`.
 //! - [`divide`] takes out nodes with fewer than `least` edges, one after the other, joins the others likewise, and repeats
@@ -13,7 +13,7 @@
 //! These parts are unique, so the result does not depend on the order of the nodes, or on which cuts are found.
 
 use super::flows::Flows;
-use super::network::{NONE, Network};
+use super::multigraph::{Multigraph, NONE};
 use super::order::join_by_order;
 use super::sets::Sets;
 use crate::methods::connected::WellConnected;
@@ -28,7 +28,7 @@ pub(super) struct CommunityPiece {
     pub(super) edges: Vec<[u32; 2]>,
     /// A cut of fewer edges separates the piece, whatever the bound.
     pub(super) floor: u64,
-    /// Nodes that list this number of edges may have more.
+    /// A node with this number of edges here may have more in the graph.
     pub(super) known: u64,
 }
 
@@ -37,16 +37,16 @@ pub(super) struct CutParts {
     /// Number of the part of each node, in the order of their first nodes.
     pub(super) of_node: Vec<u32>,
     pub(super) count: usize,
-    /// The next floor of the parts.
+    /// Floor of the parts in the next round.
     pub(super) floor: u64,
 }
 
 /// Examination of a piece.
 pub(super) enum Verdict {
-    /// It is well-connected.
+    /// The piece is well-connected.
     Keep,
     Divide(CutParts),
-    /// This number of edges per node must be known.
+    /// Too few edges are known to decide: this number per node is needed.
     Unknown(u64),
 }
 
@@ -77,7 +77,7 @@ impl CommunityPiece {
     pub(super) fn examine(&self, rule: WellConnected) -> Verdict {
         let count = self.nodes.len();
         let enough = self.floor.max(rule.bound(count as u64).saturating_add(1));
-        let found = min_cut(Network::new(count, &self.edges), enough.min(self.known));
+        let found = min_cut(Multigraph::new(count, &self.edges), enough.min(self.known));
         if found >= enough {
             return Verdict::Keep;
         }
@@ -85,7 +85,7 @@ impl CommunityPiece {
             return Verdict::Unknown(enough);
         }
         let floor = self.floor.max(found + 1);
-        let net = Network::new(count, &self.edges);
+        let net = Multigraph::new(count, &self.edges);
         let of_node = divide(net, floor.min(self.known), self.known);
         Verdict::Divide(CutParts::new(of_node, floor))
     }
@@ -122,7 +122,7 @@ pub(super) fn settle(piece: CommunityPiece, rule: WellConnected, mut keep: impl 
 }
 
 /// Returns the number of edges of the smallest cut, but at most `bound`.
-pub(super) fn min_cut(mut net: Network, bound: u64) -> u64 {
+pub(super) fn min_cut(mut net: Multigraph, bound: u64) -> u64 {
     let mut least = bound;
     while net.count() > 1 {
         least = least.min(net.min_degree());
@@ -139,7 +139,7 @@ pub(super) fn min_cut(mut net: Network, bound: u64) -> u64 {
 }
 
 /// Like [`min_cut`], for a network whose nodes have at least `bound` edges.
-fn least_by_flows(mut net: Network, bound: u64) -> u64 {
+fn least_by_flows(mut net: Multigraph, bound: u64) -> u64 {
     net.sort_links();
     let mut flows = Flows::new(&net);
     let mut nodes = flows.order().into_iter();
@@ -153,7 +153,7 @@ fn least_by_flows(mut net: Network, bound: u64) -> u64 {
 
 /// Divides a network by cuts of fewer than `least` edges, of which there must be at least one. Returns for each node a
 /// node that represents its part.
-fn divide(mut net: Network, least: u64, known: u64) -> Vec<u32> {
+fn divide(mut net: Multigraph, least: u64, known: u64) -> Vec<u32> {
     let mut members = Sets::new(net.count());
     let mut of_node: Vec<u32> = (0..net.count() as u32).collect();
     loop {
@@ -175,7 +175,7 @@ fn divide(mut net: Network, least: u64, known: u64) -> Vec<u32> {
 
 /// Like [`divide`], for nodes that are not `gone`; joins the nodes of each part in `members`.
 fn divide_by_flows(
-    mut net: Network,
+    mut net: Multigraph,
     least: u64,
     known: u64,
     gone: &mut [bool],

@@ -134,7 +134,7 @@ impl<F: Carries> DirectedCodeLength<F> {
         flow
     }
 
-    /// Returns the number that rates of a node are compared relative to.
+    /// Returns the scale by which rates of a node are compared.
     #[inline]
     fn size(&self, visit: &Visit<F>) -> f64 {
         visit.mass.max(visit.arcs) * self.unit * TOLERANCE
@@ -235,7 +235,7 @@ impl<F: Carries> Sums for DirectedCodeLength<F> {
         module.cut += cut;
         module.flow += F::of(held.flow);
         self.total_strength += strength;
-        // Its inverse, until all are added.
+        // The inverse of the unit, until all nodes are added.
         self.unit += mass;
         self.teleported += F::of(held.flow).flow().teleport;
     }
@@ -300,7 +300,7 @@ impl<F: Carries> Sums for DirectedCodeLength<F> {
                 module.flow += F::of(NodeFlow { drift: 0.0, teleport });
             })?;
         }
-        // As saved, not as the sum of all would round it.
+        // The saved value, which a sum over all modules would round differently.
         loaded.update_lengths();
         loaded.entering = entering;
         loaded.update_entering();

@@ -1,6 +1,5 @@
-//! Map equation: the number of bits that describe one step of a random walk with a two-level code of
-//! communities and nodes (Rosvall and Bergstrom, "Maps of random walks on complex networks reveal
-//! community structure", 2008).
+//! Map equation: the number of bits that describe one step of a random walk with a two-level code of communities and
+//! nodes (Rosvall and Bergstrom, "Maps of random walks on complex networks reveal community structure", 2008).
 //!
 //! Let p be the share of the total strength in a community, q the share that leaves it, and Q the sum of
 //! all q. The code length is plogp(Q) - 2 sum plogp(q) + sum plogp(q + p) - sum over nodes plogp(p). The

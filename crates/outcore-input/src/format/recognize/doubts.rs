@@ -2,11 +2,11 @@
 //!
 //! What `--columns`, a header or `--format lines` determines is never doubted.
 
-use super::lines::{Sample, usual_width};
 use super::question::{ColumnView, columns_of};
+use super::sampled_lines::{Sample, usual_width};
 use super::{HeaderAt, LineReading};
 use crate::Delimiter;
-use crate::format::names::{self, Chosen, ColumnKind};
+use crate::format::column_names::{self, Chosen, ColumnKind, are_two_identifiers};
 use crate::layout::{Layout, is_commented};
 use crate::text::number::{has_comma, is_fraction, is_missing, is_number, is_whole_number, parsed};
 use crate::text::split;
@@ -85,7 +85,7 @@ pub(in crate::format) fn doubt(
             "looks like LGL: a node after `#`, and its neighbors on the next lines",
             format_args!("use {} if it is", FORMAT.of("lgl")).into(),
         )),
-        () if reading.names.len() == 2 && names::are_two_identifiers([reading.names[0], reading.names[1]]) => Some((
+        () if reading.names.len() == 2 && are_two_identifiers([reading.names[0], reading.names[1]]) => Some((
             "has identifiers of two things by its header, which may be nodes of two kinds",
             format_args!("use {TWO_MODE} if equal identifiers in both columns are different nodes, {} otherwise", COLUMNS.of("1,2")).into(),
         )),
@@ -103,8 +103,8 @@ fn are_labels(rows: &[Vec<&[u8]>]) -> bool {
     numbers.is_some_and(|all| all.len() > 2 && all.is_sorted_by(|a, b| a < b))
 }
 
-/// Returns what a file is instead of one table of edges, whatever its header says: two tables, a number of lines and the
-/// lines, points with their coordinates.
+/// Returns what a file is instead of one table of edges, whatever its header says: two tables, lines below their
+/// number, or points with their coordinates.
 pub(in crate::format) fn parts(
     sample: &Sample<'_>,
     reading: &LineReading<'_>,
@@ -186,7 +186,7 @@ pub(in crate::format) fn times(
 ) -> Option<(&'static str, Text)> {
     let chosen = reading.choice.chosen()?;
     let weight = chosen.weight.filter(|_| chosen.format.is_none())?;
-    let is_named = reading.names.get(weight).is_some_and(|name| names::is_weight(name));
+    let is_named = reading.names.get(weight).is_some_and(|name| column_names::is_weight(name));
     let (source, target) = (chosen.source + 1, chosen.target + 1);
     let hint = || {
         let without = COLUMNS.of(format_args!("{source},{target}"));
@@ -197,8 +197,8 @@ pub(in crate::format) fn times(
         .then(|| ("has numbers that may be times or weights", hint()))
 }
 
-/// Returns whether lines of three whole numbers, without a header, begin with their own number, from 0 or 1, and the
-/// third is more like a node than like a weight: many values, or those of the second.
+/// Returns whether lines of three whole numbers, without a header, begin with their own line number, from 0 or 1, and
+/// the third number is more like a node than like a weight: it has many values, or those of the second.
 fn are_numbered(reading: &LineReading<'_>, rows: &[Vec<&[u8]>]) -> bool {
     let number = |row: &Vec<&[u8]>| match row[..] {
         [first, second, third] if is_whole_number(second) && is_whole_number(third) => {
@@ -244,7 +244,7 @@ fn whole_number(field: &[u8]) -> Option<u64> {
 }
 
 /// Returns whether the first line is the size of a matrix: equal numbers of rows and columns, which no index exceeds,
-/// and as many entries as there are lines.
+/// and the number of lines that follow.
 fn is_sized(rows: &[Vec<&[u8]>]) -> bool {
     if is_sized_pair(rows) {
         return true;
@@ -261,7 +261,8 @@ fn is_sized(rows: &[Vec<&[u8]>]) -> bool {
         && rows[1..].iter().all(|row| row.len() >= 2 && row[..2].iter().all(is_index))
 }
 
-/// Returns whether the first line is the numbers of nodes and edges: as many lines follow, and no node is larger.
+/// Returns whether the first line holds the numbers of nodes and edges: as many lines follow as there are edges, and no
+/// node has a larger number.
 fn is_sized_pair(rows: &[Vec<&[u8]>]) -> bool {
     let numbers =
         |row: &Vec<&[u8]>| Some([whole_number(row.first()?)?, whole_number(row.get(1)?)?]);

@@ -5,18 +5,18 @@
 //! line that differs is a bad line. Anything else is a [`question`].
 
 pub(super) mod doubts;
-pub(super) mod lines;
 pub(crate) mod question;
+pub(super) mod sampled_lines;
 
+use super::column_names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns, are_of_edges};
 use super::formats;
-use super::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::layout::Layout;
 use crate::text::number::{has_comma, is_moment, is_number, is_whole_number, is_word, parsed};
 use crate::text::split;
 use crate::{Column, Delimiter, Header, InputOptions, Rows};
-use lines::{Sample, SplitLines};
 use outcore_io::error::Result;
 use question::ColumnView;
+use sampled_lines::{Sample, SplitLines};
 use std::collections::HashSet;
 
 const CANDIDATES: [Delimiter; 5] = [
@@ -96,9 +96,7 @@ impl<'a> LineReading<'a> {
             // The first pair of a result is a node with itself; a header has no name twice.
             Header::Auto if options.rows.are_memberships() && has_twins(&names) => Some(false),
             // Edges where communities are expected are refused by name.
-            Header::Auto if options.rows.are_memberships() && names::are_of_edges(&names) => {
-                Some(true)
-            }
+            Header::Auto if options.rows.are_memberships() && are_of_edges(&names) => Some(true),
             Header::Auto => is_header(&names, &kinds, body, choice.is_by_name()),
         };
         let mut reading = match found {
@@ -113,7 +111,7 @@ impl<'a> LineReading<'a> {
         reading
     }
 
-    /// Uses the format of this shape, unless the header names the columns.
+    /// Uses the format whose shape the lines have, unless the header names the columns.
     fn look_at_shape(&mut self, options: &InputOptions) {
         let is_of_edges = options.rows == Rows::Edges && !self.choice.is_by_name();
         let may_be = is_of_edges && self.split.delimiter == Delimiter::Byte(b'\t');
@@ -173,7 +171,7 @@ impl<'a> LineReading<'a> {
         }
     }
 
-    /// Returns whether the names are several numbers each, so that spaces separate columns too: `1 2<TAB>1 99`.
+    /// Returns whether each name is several numbers, so that spaces separate columns, too: `1 2<TAB>1 99`.
     fn has_pairs_of_numbers(&self) -> bool {
         let is_pair = |field: &&[u8]| {
             let mut parts = field.split(|&byte| byte == b' ').filter(|part| !part.is_empty());
@@ -183,7 +181,7 @@ impl<'a> LineReading<'a> {
         !rows.is_empty() && rows.iter().all(|row| row.iter().take(2).any(is_pair))
     }
 
-    /// Returns whether these are two columns, one of which `byte` divides without spaces around it.
+    /// Returns whether there are two columns, one of which contains `byte` without spaces around it.
     fn has_one_divided(&self, byte: u8) -> bool {
         let is_divided = |field: &[u8]| {
             let mut parts = field.split(|&found| found == byte);
@@ -198,7 +196,7 @@ impl<'a> LineReading<'a> {
         self.split.width == 2 && (is_only(0) || is_only(1))
     }
 
-    /// Returns whether all that `other` takes for a delimiter is inside numbers or around fields here.
+    /// Returns whether the delimiter `other` occurs only inside numbers or around fields of this reading.
     fn absorbs(&self, other: Delimiter) -> bool {
         let is_free = |field: &&[u8]| match other {
             Delimiter::Spaces => !field.contains(&b' '),
@@ -236,7 +234,7 @@ pub(super) fn recognize<'a>(
     }
     let wanted = sample.options.columns.as_ref().map_or(0, |columns| columns_wanted(columns));
     let rank = |reading: &LineReading<'_>| {
-        // The user says which columns there are, so it does not matter that there is no other choice.
+        // If the user names the columns, a reading is no better because its columns leave no other choice.
         let has_all = wanted > 0 && reading.column_count() >= wanted;
         let support = reading.support();
         let support = if has_all && support < 4 { 1 } else { support };
@@ -269,7 +267,7 @@ pub(super) fn recognize<'a>(
     undivided(sample, found, &readings)
 }
 
-/// Returns the best reading, if its delimiter leaves no other inside its fields, whatever its number of columns.
+/// Returns the best reading, whatever its number of columns, if its fields contain no other delimiter.
 ///
 /// # Errors
 /// `Usage` if another delimiter splits nearly all lines alike.
@@ -282,7 +280,7 @@ fn undivided<'a>(
     const BAR: Delimiter = Delimiter::Byte(b'|');
     let one = found.split.delimiter;
     let divides = |other: &LineReading<'_>| other.split.width > 1 && other.split.share >= 0.9;
-    // Tabs are no part of names.
+    // Names contain no tabs.
     let tabs = &readings[0];
     if one != TAB && divides(tabs) && !found.absorbs(TAB) {
         return Ok(tabs.clone());
@@ -308,8 +306,8 @@ fn undivided<'a>(
 }
 
 impl LineReading<'_> {
-    /// Returns whether the first two columns have names such as `sp|P1|A`, with as many of these bytes inside each, and
-    /// the others none.
+    /// Returns whether the fields of the first two columns look like `sp|P1|A`, each with the same number of these
+    /// bytes inside, while other fields have none.
     fn has_names_with(&self, byte: u8) -> bool {
         let parts = |field: &&[u8]| match field.last() {
             Some(last) if *last != byte => memchr::memchr_iter(byte, field).count(),
@@ -382,20 +380,20 @@ fn is_header(
     };
     // What recurs in other lines is the name of a node.
     let recurs = || body.iter().flatten().any(|field| first.contains(field));
-    // A weight that is missing in some lines is still a number; a name is one only if all names are.
+    // A weight that is missing in some lines is still a number. A name is a number only if all names in its column are.
     let is_over_values = |at: usize| {
         let is_number = at > 1 && kinds.get(at) == Some(&ColumnKind::Number);
         is_word(first[at]) && (is_number || body.len() > 1 && are_values(at) && !recurs())
     };
-    if by_name || names::begins_with_index(first) || (0..first.len()).any(is_over_values) {
+    if by_name || column_names::begins_with_index(first) || (0..first.len()).any(is_over_values) {
         return Some(true);
     }
     if body.len() == 1 && (0..first.len()).any(|at| is_word(first[at]) && are_values(at)) {
         return None;
     }
-    let is_of_names = |field: &&[u8]| names::is_header_word(field);
+    let is_of_names = |field: &&[u8]| column_names::is_header_word(field);
     match first.iter().filter(|field| is_of_names(field)).count() {
-        0 if body.len() > 1 && names::begins_generic(first) && !recurs() => None,
+        0 if body.len() > 1 && column_names::begins_generic(first) && !recurs() => None,
         0 => Some(false),
         _ if body.is_empty() || recurs() => Some(false),
         all if all == first.len() => Some(true),
@@ -403,8 +401,9 @@ fn is_header(
     }
 }
 
-/// Returns whether rows begin with a column that the header does not name, as R writes row numbers and names: rising
-/// numbers; after a filter in any order, but each once, and before a column of text; or names that are quoted, too.
+/// Returns whether rows begin with a column that the header does not name, as R writes row numbers and row names. Row
+/// numbers rise; after a filter they may be in any order, if each occurs once, before a column of text. Row names are
+/// in quotes, too.
 fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>], lines: &[&[u8]]) -> bool {
     let number = |row: &Vec<&[u8]>| {
         Some(row[0]).filter(|field| is_whole_number(field)).and_then(parsed::<u64>)

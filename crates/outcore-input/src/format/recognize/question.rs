@@ -2,8 +2,8 @@
 
 use super::LineReading;
 use crate::fault::escaped;
+use crate::format::column_names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::format::members::{self, MemberColumns};
-use crate::format::names::{self, Chosen, ColumnChoice, ColumnKind, NamedColumns};
 use crate::{InputOptions, Rows};
 use outcore_io::error::opt::{
     COLUMNS, COMMENT, COMMUNITY_COLUMNS, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS,
@@ -29,7 +29,7 @@ pub(crate) struct ColumnView<'a> {
     pub(crate) kinds: &'a [ColumnKind],
     /// Some rows after the header.
     pub(crate) rows: &'a [Vec<&'a [u8]>],
-    /// Share of the rows with as many columns as most.
+    /// Share of the rows that have the most common number of columns.
     pub(crate) share: f64,
     pub(crate) choice: &'a ColumnChoice,
     /// Whether the first line may be a header or an edge.
@@ -103,14 +103,15 @@ pub(crate) fn columns(path: &Path, view: &ColumnView<'_>, options: &InputOptions
     Some(with_columns(error, view))
 }
 
-/// Returns the question about identifiers that have columns of their source: record 2 of one is not record 2 of another.
+/// Returns the question about identifiers that are unique only in a source, which other columns name: record 2 of one
+/// source is not record 2 of another.
 fn of_sources(
     file: &impl std::fmt::Display,
     view: &ColumnView<'_>,
     chosen: &Chosen,
 ) -> Option<Error> {
     let [one, two] =
-        names::sources_of_ends(view.names, chosen)?.map(|at| shown_name(view.names[at]));
+        column_names::sources_of_ends(view.names, chosen)?.map(|at| shown_name(view.names[at]));
     let ends = [Some(chosen.source), Some(chosen.target), chosen.weight];
     let columns = columns_of(view, &ends.into_iter().flatten().collect::<Vec<_>>());
     let message =
@@ -261,7 +262,6 @@ fn named_columns(view: &ColumnView<'_>, columns: &[usize], option: Opt) -> Opt {
     option.of(texts.join(","))
 }
 
-/// Proposes options.
 fn hint(error: Error, options: impl Iterator<Item = Opt>) -> Error {
     let mut options = options.peekable();
     let Some(first) = options.next() else { return error };

@@ -1,6 +1,6 @@
-//! Fields of a line of any length, which may be quoted: [names](next_name), and [fields as a result has them](next_field).
+//! Fields of a line of any length: [`next_name`] for files of any program, [`next_field`] for results of this one.
 //!
-//! | | names | fields of a result |
+//! | | [`next_name`] | [`next_field`] |
 //! | --- | --- | --- |
 //! | spaces around them | are no part of them | are part of them |
 //! | empty ones | are passed over | are fields |
@@ -21,8 +21,8 @@ pub(super) enum Item {
     End,
 }
 
-/// Moves to the next name of the line, without the spaces around it; fields without a name are passed over. Between
-/// bytes, a name may be in double quotes, as in CSV.
+/// Moves to the next name of the line, without the spaces around it; skips empty fields. Where single bytes separate
+/// names, a name may be in double quotes, as in CSV.
 pub(super) fn next_name(
     words: &mut Words,
     delimiters: &[Delimiter],
@@ -59,7 +59,7 @@ pub(super) fn next_name(
     }
 }
 
-/// Copies the quoted name that is next, with single quotes for doubled ones.
+/// Copies the next name, which is quoted, and halves doubled quotes.
 fn take_quoted_name(
     words: &mut Words,
     into: &mut Vec<u8>,
@@ -129,8 +129,8 @@ pub(super) fn next_field(
     }
 }
 
-/// Copies the quoted field that is next, with single quotes for doubled ones, and moves over the byte after it; returns
-/// this one.
+/// Copies the next field, which is quoted, and halves doubled quotes. Moves over the byte after it, and returns that
+/// byte.
 fn take_quoted_field(words: &mut Words, delimiter: u8, into: &mut Vec<u8>) -> Result<Option<u8>> {
     let wrong = |words: &Words, message| {
         Err(words.wrong(ErrorKind::BadQuote, message, "a field in double quotes"))

@@ -6,7 +6,7 @@ use super::read::next_text;
 use super::shape::is_path;
 use super::written::{self, STABILITY};
 use crate::NAME_LIMIT;
-use crate::format::names::{self, ColumnKind};
+use crate::format::column_names::{self, ColumnKind};
 use crate::format::recognize::question;
 use crate::options::{Column, Rows};
 use outcore_io::error::opt::COMMUNITY_COLUMNS;
@@ -60,7 +60,7 @@ impl<'de> Visitor<'de> for OfScalar {
 
 type Scalar<'a, E> = std::result::Result<JsonScalar<'a>, E>;
 
-/// Receiver of the members of an object that are wanted.
+/// Visitor that passes on the wanted members of an object.
 struct EachMember<W, T, V> {
     is_wanted: W,
     take: T,
@@ -90,7 +90,7 @@ where
     }
 }
 
-/// Passes on the members of the object in the line that are wanted, in the order of the text.
+/// Passes on the wanted members of the object in the line, in the order of the text.
 fn each_member<'w, V: Deserialize<'w>>(
     words: &'w Words,
     is_wanted: impl Fn(&str) -> bool,
@@ -161,7 +161,7 @@ pub(super) fn json_lines(words: &mut Words, edges: &mut ListEdges<'_>) -> Progre
     Ok(())
 }
 
-/// Returns the text of a name: a string, or a whole number. In a result, a share may be absent.
+/// Returns the text of a name: a string, or a whole number. In a result, the stability may be absent.
 fn text_of<'a>(value: Option<JsonScalar<'a>>, wanted: &str, words: &Words) -> Result<Cow<'a, str>> {
     let is_written = words.rows() == Rows::Written;
     match value {
@@ -213,7 +213,7 @@ fn roles_of(
         Some(&[node, community]) => [node, community],
         Some(_) => {
             let message = format!("`{path}` has no such members as {COMMUNITY_COLUMNS} names");
-            let first = format!("its first object has {}", names::listed(&names));
+            let first = format!("its first object has {}", column_names::listed(&names));
             return Err(Error::usage(message).note(first).hint("use two of these"));
         }
         None => {

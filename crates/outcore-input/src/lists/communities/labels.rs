@@ -21,7 +21,7 @@ const WORDS: [&str; 10] = [
 const GROUP_COLUMNS: [&str; 4] = ["hog", "og", "gene tree parent clade", "orthogroup"];
 
 /// Returns whether a text is the label of a community, if it stands first in a line: a word such as `group` and a
-/// number, or whatever ends with a colon. A result has such names in quotes there.
+/// number, or whatever ends with a colon. In a result, such a name is in quotes.
 pub fn is_label(text: &[u8]) -> bool {
     is_certain(text) || is_numbered(text)
 }
@@ -37,14 +37,14 @@ fn is_numbered(text: &[u8]) -> bool {
     digits > 0 && WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Returns whether all lines, split into `rows`, begin with a label. Words are labels if the other names of a line are
-/// none, and there may be other names: of two columns, the second may as well be a community.
+/// Returns whether all lines, split into `rows`, begin with a label. Words such as `group1` count only if no other name
+/// of the lines is a label, and if lines have more than two columns: of two, the second may as well be a community.
 pub(super) fn is_labelled(lines: &[&[u8]], rows: &[Vec<&[u8]>]) -> bool {
     let is_quoted = lines.iter().any(|line| line.starts_with(b"\""));
     let all =
         |is: fn(&[u8]) -> bool| rows.iter().all(|row| row.first().is_some_and(|name| is(name)));
     let are_pairs = rows.iter().all(|row| row.len() == 2);
-    // A result has a number or a path after such a name, or pairs, of which the first is a node with itself.
+    // A result has a number or a path after such a name. Or it has pairs, and the first is a node with itself.
     let are_values = || rows.iter().all(|row| is_path(row[1]));
     let has_values = || rows[0][0] == rows[0][1] || are_values();
     let is_result = || are_pairs && lines[0].contains(&b'\t') && has_values();

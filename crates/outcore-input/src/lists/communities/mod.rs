@@ -132,7 +132,8 @@ fn recognized(path: &Path, input: &mut Input, options: &InputOptions) -> Result<
         None if options.columns.is_some() => Ok(CommunityFormat::Lines),
         None => {
             let format = lines.shape(path);
-            // A name per line may be anything, such as sequences; what is no text, or a graph, has lines of any shape.
+            // Lines of one name may be anything, such as sequences; so may lines of any shape that are no text, or a
+            // graph.
             let may_be_any =
                 matches!(format, Ok(CommunityFormat::Clusters)) && lines.are_of_words();
             if format.is_err() || may_be_any {
@@ -156,7 +157,8 @@ fn lines<'i>(input: &'i mut Input, options: &InputOptions) -> Result<(shape::Lin
     Ok((shape::Lines::of(head, is_whole, options.comment.as_deref().unwrap_or(b"#")), head))
 }
 
-/// Returns whether the first lines are nodes and their communities for certain: names may look like another format.
+/// Returns whether the first lines are certainly nodes and their communities, although their names may look like
+/// another format.
 pub(crate) fn are_certain(head: &[u8]) -> bool {
     shape::Lines::of(without_mark(head), false, b"#").are_certain()
 }

@@ -11,7 +11,7 @@ use super::shape::{
 use crate::Delimiter;
 use outcore_io::error::Result;
 
-/// Reads a community per line. Names between bytes may be quoted, as `--rows community` writes them.
+/// Reads a community per line. Names separated by single bytes may be quoted, as `--rows community` writes them.
 pub(super) fn clusters(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let is_marked = words.next_window()?.starts_with(CLUSTERS_MARK.as_bytes());
     let found = delimiter_of(std::iter::once(words.next_window()?));

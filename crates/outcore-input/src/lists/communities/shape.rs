@@ -29,7 +29,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Splits the first bytes of a file, which are all of it or not.
+    /// Splits the first bytes of a file; `is_whole` says whether they are the whole file.
     pub(super) fn of(head: &'a [u8], is_whole: bool, comment: &[u8]) -> Self {
         let mut found = Self { comments: Vec::new(), lines: Vec::new() };
         let mut rest = head;
@@ -37,7 +37,7 @@ impl<'a> Lines<'a> {
             let end = memchr::memchr(b'\n', rest);
             let (line, next) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
             rest = next;
-            // An empty field at the end is one.
+            // An empty field at the end counts.
             let text = line.strip_suffix(b"\n").unwrap_or(line);
             let text = text.strip_suffix(b"\r").unwrap_or(text);
             let blanks = text.iter().rev().take_while(|&&byte| byte == b' ').count();
@@ -86,7 +86,8 @@ impl<'a> Lines<'a> {
         self.comments.is_empty() && (are_own || are_pairs)
     }
 
-    /// Returns whether lines are nodes and communities, whatever else they look like: those of a result, or below their names.
+    /// Returns whether lines are certainly nodes and communities, whatever else they look like: lines of a result, or
+    /// below a header.
     pub(super) fn are_certain(&self) -> bool {
         let has_header = |delimiter: u8| {
             let rows = self.rows_by(Delimiter::Byte(delimiter));
@@ -167,8 +168,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Line before communities that could be taken for something else: for a node and its community, if most have as many
-/// nodes as the first one.
+/// First line of a file of communities per line. It is needed where lines could be taken for a node and its community,
+/// because most have as many nodes as the first one.
 pub const CLUSTERS_MARK: &str = "# a community per line";
 
 /// Returns whether a first line names the columns of the lines below, most of which have as many.
@@ -178,7 +179,7 @@ fn is_header(first: &[&[u8]], body: &[Vec<&[u8]>]) -> bool {
     !has_twins && members::are_named(first) && 2 * fits.count() >= body.len()
 }
 
-/// Returns whether a line is a comment, unless a result has it: names may begin like one.
+/// Returns whether a line is a comment. A line as in a result is none, since names may begin like a comment.
 pub(super) fn is_comment(line: &[u8], comment: &[u8]) -> bool {
     let is_usual = line.starts_with(b"#") || line.starts_with(b"%");
     let is_given = !comment.is_empty() && line.starts_with(comment);
@@ -214,9 +215,8 @@ fn of_two<'a>(rows: impl Iterator<Item = [&'a [u8]; 2]>) -> CommunityFormat {
     }
     let begins_with_itself = rows.first().is_some_and(|[first, second]| first == second);
     let repeats = |part: usize| !are_distinct(rows.iter().map(|row| row[part]));
-    // Without repetitions in the sample, every reading gives the same communities, and a later line that contradicts
-    // this one is an error.
-    // Nodes that are alone, each with itself.
+    // If nothing repeats in the sample, every reading gives the same communities, and a later line that contradicts the
+    // chosen one is an error. Nodes that are alone are each paired with themselves.
     let are_alone = || {
         rows.iter().all(|[first, second]| first == second)
             && !rows.iter().all(|[first, _]| is_whole_number(first))

@@ -27,7 +27,8 @@ use std::path::Path;
 
 /// Maximum number of columns read from the first line: more than any graph has levels.
 const COLUMNS_MAX: usize = 256;
-/// End of the numbers of 18 digits, which fit into the positive ones of languages without unsigned numbers.
+/// Exclusive upper bound of numbers. Numbers of 18 digits also fit in signed integers, for languages without unsigned
+/// ones.
 const NUMBERS_END: u64 = 1_000_000_000_000_000_000;
 /// Name of the column of shares of starts.
 pub(super) const STABILITY: &str = "stability";
@@ -41,8 +42,8 @@ const fn lines(nodes: &'static str, read: ReadList) -> ListKind {
     ListKind { has_names: true, ..kind("written lines", nodes, read) }
 }
 
-/// Returns the reader of a file, and the options with its columns and what separates them. `options` may name one column
-/// that is read instead of the communities.
+/// Returns the reader of a file, and the options with its columns and delimiter. `options` may name one column that is
+/// read instead of the communities.
 ///
 /// # Errors
 /// `MissingColumn` unless the first line has it; `Io`.
@@ -97,8 +98,8 @@ pub(super) fn wanted(options: &InputOptions) -> Option<&str> {
     }
 }
 
-/// Returns the content of lines that their caller does not know. All nodes of the largest community are more than a node
-/// and its number; pairs with a header are lines.
+/// Returns the content of lines, if the caller does not know it. A first line of more than a node and its number lists
+/// all nodes of the largest community. Pairs with a header are recognized as lines.
 fn shown(path: &Path, input: &mut Input, fields: &[Vec<u8>]) -> CommunityFormat {
     let is_node = fields.len() == 2 && fields[1].iter().all(u8::is_ascii_digit);
     let is_pair = matches!(fields, [one, two, ..] if one == b"representative" && two == b"member");
@@ -110,9 +111,9 @@ fn shown(path: &Path, input: &mut Input, fields: &[Vec<u8>]) -> CommunityFormat 
     }
 }
 
-/// Returns the columns of the nodes and of what is wanted, from the fields of the first line, and whether that is a header.
-/// Without one, groups follow the community, and shares are the last column; weights may look like these in the first
-/// line, but hardly in all.
+/// Returns the columns of the nodes and of the wanted value, from the fields of the first line, and whether that line
+/// is a header. Without a header, groups follow the community, and shares are in the last column. Weights may look like
+/// shares in the first line, but hardly in all lines.
 fn columns(fields: &[Vec<u8>], wanted: Option<&str>) -> Option<([usize; 2], Header)> {
     let place = |names: &[&str]| {
         fields.iter().position(|field| names.iter().any(|name| name.as_bytes() == field))
@@ -184,8 +185,8 @@ struct WrittenColumns {
     delimiter: u8,
 }
 
-/// Reads the columns that the options have, of lines with as many as the first one, whose values are all `is_value`;
-/// `wrong` is the error about another one.
+/// Reads the columns in the options. Each line must have as many columns as the first, and its value must satisfy
+/// `is_value`; otherwise the error is `wrong`.
 fn of_columns(
     words: &mut Words,
     edges: &mut ListEdges<'_>,
@@ -234,8 +235,8 @@ fn of_columns(
 }
 
 impl WrittenColumns {
-    /// Adds the next line, if it is in the window, has no quotes, and is as it should be: nearly all lines are. Returns
-    /// whether it did; what is wrong with other lines is found field by field.
+    /// Adds the next line if it is in the window, has no quotes and is valid, as nearly all lines are. Returns whether
+    /// it did; other lines are then checked field by field.
     fn push_plain(
         &self,
         words: &mut Words,
@@ -282,7 +283,8 @@ fn communities(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     Ok(())
 }
 
-/// Reads the first node of a community and a node per line, perhaps with a weight; first the first node with itself.
+/// Reads pairs: the first node of a community and any of its nodes, perhaps with a weight. The first pair of a
+/// community is its first node twice.
 fn pairs(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let delimiter = delimiter(edges);
     let (mut count, mut last, mut digits) = (0u64, Vec::new(), itoa::Buffer::new());

@@ -248,7 +248,7 @@ fn push_apart(spots: &mut [Spot]) {
             return;
         }
     }
-    // Farther away from the middle by one factor, all of them become free.
+    // Moving all circles away from the middle by one factor separates them.
     let mut factor = 1.0f64;
     for one in 1..spots.len() {
         for other in 0..one {

@@ -35,7 +35,6 @@ impl<'a> OfNodes<'a> {
         inside.weights.is_empty() && stability.is_none() && flow.is_none() && levels.is_none()
     }
 
-    /// Returns the columns of a result.
     fn columns(
         &self,
         context: &Context<'_>,
@@ -44,7 +43,7 @@ impl<'a> OfNodes<'a> {
         file: RowFile<'_>,
     ) -> Result<Vec<NodeColumn<'a>>> {
         let (files, mut columns, mut inside) = (context.files, Vec::new(), Vec::new());
-        // In text, a path has the place of the community with which it begins.
+        // In text, a path replaces the community, with which it begins.
         if file.format.is_table() || !self.levels.as_ref().is_some_and(Levels::are_paths) {
             columns.push(NodeColumn::new("community", NodeValues::Number(presented.scan(files)?)));
         }
@@ -66,9 +65,9 @@ impl<'a> OfNodes<'a> {
     }
 }
 
-/// Returns all columns in the order of a file: those `inside` the first ones follow them in text, and come last in a table.
-/// The kind of each node is among them, if there are two; but text without names of columns stays a node and its
-/// community, whose name begins with the kind.
+/// Returns all columns in the order of a file. The columns `inside` follow the first ones in text, and come last in a
+/// table. The kind of each node is a column if there are two kinds. But text without names of columns has only a node,
+/// whose name begins with the kind, and its community.
 fn in_order<'a>(
     graph: &Graph,
     mut columns: Vec<NodeColumn<'a>>,
@@ -126,7 +125,6 @@ pub(crate) fn write(
     Ok(None)
 }
 
-/// Writes a file of Infomap.
 fn write_infomap(
     context: &Context<'_>,
     graph: &Graph,

@@ -1,4 +1,4 @@
-//! Files of a job's results, and the options that they have a place for.
+//! Paths of a job's result files, and the check that each given option affects one of them.
 
 use super::bench;
 use super::outputs::{outputs, value_text};
@@ -123,7 +123,6 @@ impl<'a> Targets<'a> {
         self.outputs.iter().any(|path| ModuleForm::of(path).is_some())
     }
 
-    /// Returns whether a result has links.
     pub(super) fn has_links(&self) -> bool {
         self.outputs.iter().any(|path| ModuleForm::of(path) == Some(ModuleForm::FlowTree))
     }
@@ -135,7 +134,7 @@ impl<'a> Targets<'a> {
         }
         let nodes = graph.node_count();
         let rates = if graph.is_directed() { score::visits_bytes(nodes) } else { 0 };
-        // Levels below the communities have more modules than these, each twice as many at the least.
+        // Each level has at least twice as many modules as the one above it, so all levels above the last have fewer.
         let count = nodes * (1 + u64::from(self.levels));
         let forms = self.outputs.iter().filter_map(|path| ModuleForm::of(path));
         let modules = forms.map(|form| module_bytes(form, graph, count, threads)).max();
@@ -227,7 +226,7 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Refuses options for which results that are columns of one file have no place.
+    /// Refuses options that do not apply to results that are columns of one file.
     fn check_columns(&self) -> Result<()> {
         let PresentOptions { rows, member_weights, min_size, small, levels, earlier, .. } =
             self.options;
@@ -249,7 +248,7 @@ impl<'a> Targets<'a> {
             .hint(format_args!("leave out {LEVELS}: each value then gives a file of its own")))
     }
 
-    /// Refuses options for which the files of Infomap have no place.
+    /// Refuses options that do not apply to files of Infomap.
     fn check_modules(&self) -> Result<()> {
         let PresentOptions { rows, member_weights, flow, output_header, .. } = *self.options;
         let Some(path) = self.outputs.iter().find(|path| ModuleForm::of(path).is_some()) else {
@@ -270,7 +269,7 @@ impl<'a> Targets<'a> {
         ))
     }
 
-    /// Refuses names of columns if the output has no place for them, or has them anyway.
+    /// Refuses the option for a header if the output cannot name its columns, or always does.
     fn check_header(&self) -> Result<()> {
         let PresentOptions { rows, output_header, .. } = *self.options;
         let mut all = self.outputs.iter().chain(&self.sides.representatives);

@@ -48,8 +48,8 @@ impl Old {
         Ok(Some(old))
     }
 
-    /// Adds names of the graph to the index, and to `written`. If they do not fit in `room`, adds none, and returns the
-    /// memory that they need.
+    /// Adds the names of the graph to the index, and to `written`. If they do not fit in `room`, adds none, and returns
+    /// the memory that they need.
     pub(super) fn add_to(
         &self,
         index: &mut NodeIndex,

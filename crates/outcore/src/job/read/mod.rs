@@ -161,7 +161,7 @@ fn merge_all<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
     Ok(built)
 }
 
-/// Removes names on disk: all are numbered, and that state is saved.
+/// Removes the names spilled to disk, which are not needed once all nodes have numbers and that state is saved.
 fn remove_spilled(context: &Context<'_>) {
     let spilled = context.work.path().join(SPILLED);
     if context.files.entry(&spilled).is_ok() {

@@ -1,9 +1,10 @@
 //! The read stage: numbers the names of edges, and sorts their arcs into runs or joins their ends (`sink`).
 //!
-//! The index and the sort share the memory of the stage: the sort uses what the index leaves, and writes a run
-//! early when the index needs more. When even the smallest sort no longer fits next to the index, further new names and
-//! all further edges are spilled to disk (`ids::spill`). They are numbered and sorted when the whole input has been
-//! read. Progress is saved along the way (`halfway`).
+//! The index and the sort share the memory of the stage: the sort uses what the index leaves, and writes a run early
+//! when the index needs more. When even the smallest sort no longer fits next to the index, further new names and all
+//! further edges are spilled to disk (`ids::spill`). They are numbered and sorted when the whole input has been read.
+//! Progress is saved along the way (`halfway`). Indexes follow the order of the input, and so do arcs where it counts,
+//! for any number of threads.
 
 use super::Edges;
 use super::append::{NameBatch, Old};
@@ -131,7 +132,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         // The input determines the size of decompression windows, so it is known only now.
         let window_bytes = reader.window_bytes();
         let sort_bytes = input::sort_bytes_beside_window(&limits, window_bytes)?;
-        // Without a sort, all of it is for the index.
+        // Without a sort, its memory is for the index, too.
         let sort_bytes = if edges.ladder.is_some() { SORT_BYTES_MIN } else { sort_bytes };
         context.begin(Stage::Read, reader.total_bytes(), "bytes")?;
         report_formats(observer, &reader.describe())?;
@@ -257,7 +258,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         }
     }
 
-    /// Takes edges whose names are known, although others are not.
+    /// Takes the edges whose names are known, while others of the chunk have new names.
     fn take_known(&mut self, known: Vec<KnownEdges>) -> Result<()> {
         let (mut chunks, mut indexes) = (Vec::new(), Vec::new());
         for edges in known {

@@ -40,7 +40,6 @@ impl EdgeMeaning {
         Self { directed: options.input.directed, duplicates, keep_loops, edges: options.rules() }
     }
 
-    /// Describes each rule.
     fn texts(&self) -> [Text; 8] {
         let edges = &self.edges;
         let with = |option: Opt| Text::from(format_args!("with {option}"));

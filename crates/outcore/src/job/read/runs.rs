@@ -1,4 +1,5 @@
-//! Result of the read stage, saved so that another process can resume from it; and the merge.
+//! Result of the read stage, saved so that another process can resume from it; and the merge. What a saved state refers
+//! to must be durable, and stay until a later state replaces it.
 
 use super::Edges;
 use super::append::Old;
@@ -198,7 +199,7 @@ pub(super) struct SortedArcs<R: Placed> {
     pub(super) record_count: u64,
     /// Whether the old graph is read ahead.
     pub(super) reads_ahead: bool,
-    /// Bytes of the graph from which on the saved runs are removed as they are consumed.
+    /// Bytes written to the graph after which the saved runs are withdrawn; `None` for never.
     pub(super) room: Option<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! States from which reading and merging resume, as the journal of the job stores them.
+//! States from which reading and merging resume, as the journal of the job stores them. Only the version that wrote a
+//! state reads it.
 
 use super::halfway::ReadState;
 use super::joined::ForestState;

@@ -1,8 +1,8 @@
 //! Where numbered edges go: their arcs to the sort, or their ends to a forest, if only components are wanted.
 //!
 //! The forest grows with the names, at 4 to 8 bytes per node; nothing of an edge is kept beyond its batch, unless its nodes
-//! have no room in memory. A piece of edges is freed of those whose ends are joined already by each thread; the others are
-//! joined in input order.
+//! have no room in memory. Each thread takes pieces of edges and drops those whose ends are joined already; the others
+//! are joined in input order.
 
 use super::halfway::EdgeCounts;
 use super::weights::{Side, Thresholds};
@@ -20,8 +20,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::Path;
 
-/// Edges processed in one piece: for the sort, and of those whose ends are joined, which wait for each other more often.
+/// Number of edges processed in one piece to sort their arcs.
 const PIECE_EDGES: usize = 1 << 14;
+/// Number of edges processed in one piece to join their ends, where threads wait for each other more often.
 const JOINED_EDGES: usize = 1 << 12;
 
 /// Where numbered edges go.
@@ -111,7 +112,6 @@ impl<R: Record + From<ArcRecord>> Sink<R> {
         matches!(self, Self::Sort(_))
     }
 
-    /// Sets the memory of the sort.
     pub(super) fn set_budget(&mut self, bytes: u64) -> Result<()> {
         match self {
             Self::Sort(sorter) => sorter.set_budget(bytes),

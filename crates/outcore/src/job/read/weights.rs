@@ -69,7 +69,7 @@ impl JobOptions {
         }
     }
 
-    /// Refuses options of edges that are merged where none are, as components are found without a graph.
+    /// Refuses options about merging edges when none are merged, because components are found without a graph.
     pub(crate) fn check_ladder(&self, has_ladder: bool) -> Result<()> {
         let given = [
             (self.normalize != Normalize::None, NORMALIZE),
@@ -188,7 +188,6 @@ impl SelfScores {
         (node_count + node_count.div_ceil(32)) * size_of::<AtomicU32>() as u64
     }
 
-    /// Grows the table to `node_count` nodes.
     pub(crate) fn grow(&mut self, node_count: u64) {
         let node_count = node_count as usize;
         self.codes.resize_with(node_count, AtomicU32::default);

@@ -2,9 +2,10 @@
 //!
 //! In the map equation, the names of communities cost plogp(Q), with Q the total of all exits; the rest is a sum over
 //! communities. With a price for Q, one pass from the leaves up decides for each node of the tree whether it is better
-//! whole or cut. Bisection finds the price that is the slope of plogp at the Q of its own cut. Communities are then split, or joined with their siblings, one at a time as long as
-//! that helps. The result is never worse than any prefix of the merges. A price finds the best cut only where the gains of
-//! cuts are concave in their exits, so all cuts of a small tree are compared.
+//! whole or cut. Bisection finds the price that is the slope of plogp at the Q of its own cut. Communities are then
+//! split, or joined with their siblings, one at a time as long as that helps. The result is never worse than any prefix
+//! of the merges. A price finds the best cut only where the gains of cuts are concave in their exits, so all cuts of a
+//! small tree are compared.
 //!
 //! Cost: some fifty passes over the merges. Memory: 40 bytes per merge, and up to 200 KB for a small tree.
 

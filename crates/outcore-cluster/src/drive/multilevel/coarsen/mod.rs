@@ -17,13 +17,13 @@
 //! and a share of the nodes of the base; the memory of a contraction and of the base, which is free then. On a level
 //! with more arcs, each community keeps those that are strongest relative to the strengths of both ends.
 
+mod agglomeration;
 mod cut;
-mod network;
 mod survey;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use network::{Arcs, coarser};
+pub(crate) use agglomeration::{Arcs, coarser};
 #[cfg(test)]
 pub(crate) use survey::{gains_with_alike, is_surveyed};
 
@@ -45,11 +45,11 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Maximum number of arcs of a network of communities, and the bytes of each, its share of the communities included:
-/// together not more than a contraction needs.
+/// Maximum number of arcs of a network of communities. They take no more memory than a contraction.
 pub(crate) const MOST_ARCS: u64 = 3 << 18;
+/// Memory per arc of a network of communities, with its share of the communities.
 pub(crate) const ARC_BYTES: u64 = 64;
-/// Minimum number of arcs that each community can keep: with fewer, the tree would be one of chance.
+/// Minimum number of arcs that each community can keep; with fewer, the tree would depend on chance.
 const LEAST_ARCS: u64 = 8;
 
 /// Returns the number of arcs that each node of a level keeps if all together may keep `most`, or `None` if these are
@@ -65,8 +65,8 @@ pub(crate) fn kept_arcs(nodes: u64, arcs: u64, most: u64) -> Option<u64> {
 }
 
 impl<O: Sums> Multilevel<'_, '_, O> {
-    /// Continues where a level cannot be contracted to groups inside its communities: it is contracted to whole
-    /// communities, so that these can merge; if each of its nodes is one, they are merged here.
+    /// Continues if a level cannot be contracted to groups inside its communities. It is then contracted to whole
+    /// communities, so that these can merge. If each of its nodes is a community, they are merged here.
     pub(super) fn coarsen(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -101,7 +101,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         self.lift_whole(level, state, most).map(Coarsened::Done)
     }
 
-    /// If the map equation keeps all nodes together, notes what maximizes modularity instead. The labels are those given.
+    /// If the map equation keeps all nodes together, records the communities that maximize modularity instead. Returns
+    /// the same labels.
     pub(super) fn divided_otherwise(
         &mut self,
         level: &mut Level<'_, '_>,
@@ -111,7 +112,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         if !O::COUNTS_CUTS || nodes < 2 || labels.iter().any(|&label| label != first) {
             return Ok(labels);
         }
-        // The other labels take the place of these.
+        // The search needs the memory of these labels.
         drop(labels);
         let before = self.history.clone();
         let (rule, starts) = (Null::Strength(1.0), Starts::one(Seeding::Star));
@@ -167,8 +168,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         })
     }
 
-    /// Returns the maximum number of arcs of a network: a constant, whose memory a contraction needs as well, and more
-    /// if the base of this search has many nodes, whose memory is free meanwhile. It depends on the graph alone.
+    /// Returns the maximum number of arcs of a network. It is a constant, whose memory a contraction needs as well. If
+    /// the base of this search has many nodes, it is more, since their memory is free meanwhile. It depends on the
+    /// graph alone.
     fn most_arcs(&self, level: &Level<'_, '_>) -> u64 {
         let below = self.hierarchy.groupings().get(self.place.base as usize);
         let below =
@@ -219,8 +221,8 @@ fn nodes_of<O: Sums>(
     Ok(nodes)
 }
 
-/// Returns the arcs of each node of a level; of those of a node with more than `kept` arcs, only the strongest ones
-/// relative to the strengths of their ends, and those that the other end keeps.
+/// Returns the arcs of each node of a level. A node with more than `kept` arcs keeps only those whose weights are the
+/// largest shares of the strengths of their targets; an arc that either end keeps is kept in both.
 fn arcs_of(
     source: &mut BlockSource<'_>,
     nodes: &[(Holding, f64, f64)],

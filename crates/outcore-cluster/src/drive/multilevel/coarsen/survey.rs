@@ -16,22 +16,23 @@ use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A level with more arcs than the last number is surveyed, and one with more than the second if a node of it is tied to
-/// one in `TIED_TO` others: then many pairs of nodes are tied, as by chance, or it has a hub. With more than the first, it
-/// is if that holds for most nodes, or if a hub has one in `ARCS_OF_HUB` of all arcs: there merges are slow and mostly in
-/// vain.
+/// A level is surveyed if it has more arcs than one of these numbers. The first applies if the mean degree is at least
+/// one in `TIED_TO` of the nodes, or a hub has one in `ARCS_OF_HUB` of all arcs: there merges are slow and mostly in
+/// vain. The second applies if only the largest degree is that large, the third to all other levels.
 const FEWEST_ARCS: u64 = 1 << 13;
 const FEW_ARCS: u64 = 1 << 14;
 const MANY_ARCS: u64 = 1 << 20;
 const TIED_TO: u64 = 8;
 const ARCS_OF_HUB: u64 = 4;
-/// One of this number of blocks is surveyed on a level with many arcs, and all on others. If nodes with less than this
-/// share of the strength could gain by merges with others like them, nothing is merged.
+/// One block in this number is surveyed, on a level with many arcs.
 const SAMPLED: usize = 8;
+/// Nothing is merged if the nodes that could gain by merging with others like them have less than this share of the
+/// strength.
 const PROMISING: f64 = 1.0 / 64.0;
-/// Arcs in a survey stand for at least this number of arcs of the graph, and have at least this multiple of the weight
-/// that the masses of their ends predict: the others may be there by chance.
+/// An arc counts in a survey if it stands for at least this number of arcs of the graph.
 const BEYOND_ONE: f64 = 2.5;
+/// An arc also counts only if it has this multiple of the weight that the masses of its ends predict: lighter arcs may
+/// be there by chance.
 const BEYOND_CHANCE: f64 = 4.0;
 
 impl<O: Sums> Multilevel<'_, '_, O> {
@@ -92,7 +93,8 @@ pub(crate) fn is_surveyed(nodes: u64, arcs: u64, max_degree: u64) -> bool {
     arcs > few
 }
 
-/// Adds the weights of those arcs of a node that are not there by chance, the largest first; returns the weight of all.
+/// Adds to `weights` those of a node's arcs that are not there by chance, the largest first; returns the weight of all
+/// arcs.
 fn strong_arcs<O: Sums>(
     block: &Block,
     local: usize,
@@ -118,9 +120,10 @@ fn strong_arcs<O: Sums>(
     Ok(cut)
 }
 
-/// Returns whether a node with these among its arcs, the strongest first, would join a group of nodes like itself, to
-/// which its strongest arcs lead: of one, three, seven and so on, as far as a community of at most `most` input nodes
-/// admits it. Only then can a merge of several such nodes pay.
+/// Returns whether a node would join a group of nodes like itself, to which its strongest arcs lead. `weights` are
+/// those of its strong arcs, the strongest first. Groups of one, three, seven and so on are tried, as far as a
+/// community of at most `most` input nodes admits them. Only if a node would join can a merge of several such nodes
+/// pay.
 pub(crate) fn gains_with_alike<O: Sums>(
     rule: O::Rule,
     most: Option<u32>,

@@ -1,7 +1,7 @@
 //! Oracles of merging and cutting.
 
+use super::agglomeration::Network;
 use super::cut::{Cut, Merge, Tree};
-use super::network::Network;
 use super::survey::gains_with_alike;
 use super::*;
 use crate::base::logarithm::plogp;

@@ -8,10 +8,9 @@
 //!
 //! Groups common to two good starts are seldom divided in a better one, so local moving of whole groups crosses the
 //! barrier between the two. Starts meet in pairs, ordered by their quality, and the better one of each pair, or a
-//! combination that is better than both, continues in the next round. The last one meets each start once more, or
-//! is perturbed (`perturb`). Sources:
-//! Ovelgönne and Geyer-Schulz, "An ensemble learning strategy for graph clustering" (2012); Biedermann and others,
-//! "Memetic graph clustering" (2018).
+//! combination that is better than both, continues in the next round. The last one meets each start once more, or is
+//! perturbed (`perturb`). Sources: Ovelgönne and Geyer-Schulz, "An ensemble learning strategy for graph clustering"
+//! (2012); Biedermann and others, "Memetic graph clustering" (2018).
 //!
 //! Cost: a contraction, sweeps of a level of few groups, and about two sweeps, for each pair.
 //! Memory: 16 bytes per node before the contraction; labels wait on disk meanwhile.
@@ -24,9 +23,10 @@ use crate::store::hierarchy::Hierarchy;
 use outcore_io::error::Result;
 use std::path::PathBuf;
 
-/// If two starts have more common groups than this share of the nodes, and more than this number per community, they
-/// differ by noise; a level with that many groups would take as long as another start.
+/// Two starts are not combined if they have more common groups than this share of the nodes, and more than
+/// [`MOST_PARTS`] per community: they differ only by noise, and a level of so many groups would take long.
 const MOST_GROUPS: f64 = 0.25;
+/// Number of common groups per community up to which two starts are combined.
 const MOST_PARTS: usize = 2;
 
 /// Labels on disk, and their quality.
@@ -36,7 +36,7 @@ pub(super) struct Scored {
     pub(super) quality: f64,
 }
 
-/// Sorts candidates by quality, the best first; smaller differences are rounding, so these keep their order.
+/// Sorts candidates by quality, the best first. Those that differ only by rounding keep their order.
 pub(super) fn ordered(mut candidates: Vec<Scored>) -> Vec<Scored> {
     let mut all = Vec::with_capacity(candidates.len());
     while !candidates.is_empty() {

@@ -65,15 +65,16 @@ const RISING: [f64; 3] = [1.0 / 64.0, 1.0 / 16.0, 1.0 / 4.0];
 /// Starts are tried on a level with at most one in this number of the arcs of a medium or of a large graph.
 const MEDIUM_SHARE: u64 = 4;
 const LARGE_SHARE: u64 = 64;
-/// On the last level, they are tried by default if it has at most one in this number of the arcs of the graph.
+/// On the last level, starts are tried by default if it has at most one in this number of the arcs of the graph.
 const LAST_SHARE: u64 = 16;
-/// Starts are compared with the best if their objective is lower by at most this share of its scale: others have missed
-/// the communities, and say nothing about them...
+/// Starts are compared with the best if their objective is lower by at most this share of its scale. Worse ones have
+/// missed the communities, and say nothing about them.
 const NEAR: f64 = 0.02;
-/// ...or, in a small graph, by this over the root of its number of nodes, the size of differences by chance.
+/// In a small graph, starts are also compared if they are lower by at most this over the root of its number of nodes,
+/// the size of differences by chance.
 const NEAR_BY_CHANCE: f64 = 1.0;
-/// Starts are equally good if their objectives are within this share of its scale from the best, in a graph of any size:
-/// if their numbers of communities differ, the graph has several answers.
+/// Starts are equally good if their objectives are within this share of the scale from the best, in a graph of any
+/// size. If they then have different numbers of communities, the graph has several answers.
 const EQUAL: f64 = 0.001;
 /// A start replaces the best one if its quality is better by more than this; smaller differences are rounding.
 pub(super) const MARGIN: f64 = 1e-9;
@@ -81,13 +82,13 @@ pub(super) const MARGIN: f64 = 1e-9;
 /// Communities to start from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum TrialStart {
-    /// Those of the seeding, by another seed.
+    /// Communities of the usual seeding, by another seed.
     Seeding(Seeding),
-    /// Those that maximize modularity or the constant Potts model.
+    /// Communities that maximize modularity or the constant Potts model.
     Density(Null),
     /// A single community of all nodes.
     Undivided,
-    /// Those found from a single community while the resolution rises to this one.
+    /// Communities found from a single one while the resolution rises to this one.
     Rising(Null),
 }
 
@@ -137,8 +138,9 @@ impl StartCounts {
 pub(crate) struct Starts {
     /// Usual start.
     pub(super) usual: Seeding,
-    /// Others, on the graph and on a level.
+    /// Other starts on the graph.
     on_graph: Vec<TrialStart>,
+    /// Other starts on a level.
     on_level: Vec<TrialStart>,
     /// Whether the level is one of groups common to two starts.
     are_of_groups: bool,
@@ -215,7 +217,7 @@ impl Starts {
 }
 
 impl Starts {
-    /// Takes the starts for a level that is the last one, if there was none before that is small enough.
+    /// Takes the starts for the last level, if no level before it was small enough.
     fn take_on_last(
         &mut self,
         level: &Level<'_, '_>,
@@ -252,7 +254,7 @@ fn count_of_most(labels: &[u32], counts: &[u32]) -> u64 {
     communities
 }
 
-/// Returns a multiple of the resolution.
+/// Returns the null model with a multiple of the resolution.
 fn multiple(null: Null, factor: f64) -> Null {
     match null {
         Null::Strength(resolution) => Null::Strength(factor * resolution),
@@ -260,7 +262,7 @@ fn multiple(null: Null, factor: f64) -> Null {
     }
 }
 
-/// Returns the optimum of a multiple of the resolution.
+/// Returns the start at the optimum of a multiple of the resolution.
 fn scaled(null: Null, factor: f64) -> TrialStart {
     TrialStart::Density(multiple(null, factor))
 }
@@ -275,7 +277,7 @@ fn undivided(level: &Level<'_, '_>) -> Vec<AtomicU32> {
     (0..level.node_count()).map(|_| AtomicU32::new(0)).collect()
 }
 
-/// Returns optima of other resolutions, the most useful ones first.
+/// Returns the starts at optima of other resolutions, the most useful ones first.
 fn densities(null: Null) -> Vec<TrialStart> {
     let scaled = |factor: f64| scaled(null, factor);
     let undivided = TrialStart::Undivided;
@@ -297,7 +299,8 @@ fn listed(count: u32, others: &[TrialStart], usual: Seeding) -> Vec<TrialStart> 
 }
 
 impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
-    /// Takes the other starts to try on this level, if any: given communities are a start of their own.
+    /// Takes the other starts to try on this level. There are none if communities are given, which are a start of their
+    /// own.
     pub(super) fn starts_on(&mut self, level: &Level<'_, '_>) -> Option<Vec<TrialStart>> {
         if self.warm.step.is_some() { None } else { self.starts.take_on(level, self.job) }
     }

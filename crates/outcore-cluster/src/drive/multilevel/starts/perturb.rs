@@ -20,13 +20,15 @@ use outcore_io::error::Result;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 
-/// Maximum number of rounds; the first for a small graph.
+/// Maximum number of rounds on a small graph.
 const SMALL_ROUNDS: u32 = 3;
+/// Maximum number of rounds on other graphs.
 const ROUNDS: u32 = 2;
 /// Searches of a round.
 const LOOSENED: [Loosened; 2] = [Loosened::Nodes, Loosened::Communities];
-/// One node, or community, in this number is loosened.
+/// One node in this number is loosened.
 const NODE_SHARE: u64 = 4;
+/// One community in this number is loosened.
 const COMMUNITY_SHARE: u64 = 8;
 
 /// Nodes that become single.

@@ -108,7 +108,7 @@ proptest! {
     fn the_smallest_cut_is_that_of_all_cuts((count, edges) in graphs(), bound in 1..12u64) {
         let nodes: Vec<u32> = (0..count).collect();
         let (least, _) = cuts(&nodes, &edges, 0);
-        prop_assert_eq!(min_cut(Network::new(count as usize, &edges), bound), least.min(bound));
+        prop_assert_eq!(min_cut(Multigraph::new(count as usize, &edges), bound), least.min(bound));
     }
 }
 
@@ -169,7 +169,7 @@ proptest! {
     fn flows_find_the_smallest_cut_and_a_division((count, edges) in graphs(), more in 1..3u64) {
         let nodes: Vec<u32> = (0..count).collect();
         let (least, _) = cuts(&nodes, &edges, 0);
-        let net = || Network::new(count as usize, &edges);
+        let net = || Multigraph::new(count as usize, &edges);
         prop_assert_eq!(least_by_flows(net(), 100), least);
         let mut members = Sets::new(count as usize);
         let mut gone = vec![false; count as usize];
@@ -238,7 +238,7 @@ fn a_large_random_graph_of_equal_degrees_takes_no_quadratic_time() {
                 ends(round).chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>()
             })
             .collect();
-        let least = min_cut(Network::new(COUNT as usize, &edges), 9);
+        let least = min_cut(Multigraph::new(COUNT as usize, &edges), 9);
         assert!(least <= u64::from(degree), "{least}");
     }
 }

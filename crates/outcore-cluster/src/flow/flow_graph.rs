@@ -5,11 +5,12 @@
 //!        `----------scan--> (target, source, flow) -----------+--merge--> graph of flow
 //! ```
 //!
-//! Rows of the directed graph hold the arcs that enter a node in the order of their sources, so only the other direction
-//! is sorted; the graph writer adds the two directions of an edge. Flow is multiplied by a power of two, so that 32-bit
-//! weights of the smallest flow are as precise as others. Memory: the budgets of sorter and writer, and 8 bytes a node
-//! for drifts (16 if teleportation is recorded). Disk: 4 to 9 bytes per arc for runs, and the graph, which has up to two
-//! arcs for each one of the input. Time: two scans, and about 60 ns per arc and core.
+//! Rows of the directed graph hold the arcs that enter a node in the order of their sources, so only the other
+//! direction is sorted; the graph writer adds the two directions of an edge. Flow is multiplied by a power of two, so
+//! that 32-bit weights of the smallest flow are as precise as others. Memory: the budgets of sorter and writer, and 8
+//! bytes a node for drifts (16 if teleportation is recorded). Disk: 4 to 9 bytes per arc for runs, and the graph, which
+//! has up to two arcs for each one of the input. Time: two scans, and about 60 ns per arc and core. A job that resumes
+//! writes this graph again, so its bytes must follow from the directed graph and its rates alone.
 
 use super::rates::{FlowAt, VisitRates};
 use crate::base::parallel::PerThread;

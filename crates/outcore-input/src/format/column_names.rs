@@ -19,11 +19,11 @@ const PAIRS: &str = "source target,source destination,source dest,source dst,sou
     follower followee,parent child,child parent,left right,head tail,startid endid,employee manager,buyer seller,\
     sender receiver,sender recipient,caller callee,payer payee,author coauthor";
 
-/// Pairs of ends that stand before or after what they are the ends of: `fromnode`, `address_from`.
+/// Pairs of words for the two ends that stand before or after another word: `fromnode`, `address_from`.
 const AFFIXES: &str = "source target,source destination,src dst,src dest,from to,start end,left right,\
     ltable rtable,query target,query subject,idl idr";
 
-/// What the two ends of an edge may be called, with a number or a letter after it: `protein1`, `node_b`.
+/// Words for an end of an edge, with a number or a letter after it: `protein1`, `node_b`.
 const STEMS: &str = "id iid uniqueid recordid rec record node nodeid protein proteinid uniprot gene geneid \
     entrez snp name vertex item user userid person author sequence seq seqid contig word page entity interactor";
 const ENDS: [[&str; 2]; 5] = [["1", "2"], ["a", "b"], ["i", "j"], ["l", "r"], ["x", "y"]];
@@ -33,35 +33,36 @@ const TWO_KINDS: &str = "user item,user movie,user product,user artist,user song
     user group,user page,user tag,reader book,customer product,customer item,author paper,author publication,\
     actor movie,actor film,member group,drug target,gene disease,drug disease,reviewer product";
 
-/// What an identifier may be unique in, with a letter or number of the end after it, or its side before it: two
-/// records of the same identifier are different there.
+/// Words for what an identifier is unique in. The number, letter or side of the end stands after or before it. Records
+/// with the same identifier differ if these do.
 const SOURCES: &str = "sourcedataset dataset datasetid datasource datasourceid source sourceid sourcename sourcetable \
     sourcesystem origin origintable table tablename system database db dbname namespace registry catalog";
 
 /// Names of a weight that leave no doubt.
 const WEIGHT_WORDS: &str = "weight weights edgeweight wt w";
-/// Names of numbers that are larger for closer nodes, and of those that are so if there is no other number: a rule, a
-/// layer, a block or a year is a number, too.
+/// Names of numbers that are larger for closer nodes.
 const SIMILARITY_WORDS: &str = "score similarity strength bitscore bits combinedscore confidence probability \
     matchprobability jaccard cosine tanimoto count counts frequency freq cooccurrence occurrences correlation cor \
     rho kinship rating stars votes";
+/// Names of a weight only if there is no other number: a rule, a layer, a block or a year is a number, too.
 const ALONE_WORDS: &str = "value values val v sim pearson spearman kendall mi nmi tom r2 pihat identity pident fident ani \
     affinity proximity importance lift lod amount volume quantity qty total sum trips flow flows traffic passengers \
     messages emails mails calls contacts meetings visits interactions citations collaborations papers publications \
     transactions reads hits plays clicks likes retweets gewicht poids peso anzahl nombre";
-/// Parts of names of such numbers, and their beginning.
+/// Parts of names of similarities.
 const SIMILARITY_PARTS: &str = "weight score similar strength count freq prob confiden overlap shared jaccard cosine \
     corr intensity cooccur occurrence";
+/// Beginning of names of similarities.
 const SIMILARITY_START: &str = "num";
 /// Names of numbers that are smaller for closer nodes.
 const DISTANCE_WORDS: &str = "distance dist evalue eval pvalue pval p padj adjp qvalue fdr cost rank ranking hamming \
     levenshtein editdistance dissimilarity divergence mismatches mismatch gapopen gaps";
-/// Parts of names of such numbers.
+/// Parts of names of distances.
 const DISTANCE_PARTS: &str =
     "distance evalue pvalue qvalue hamming levenshtein dissimilar length meters miles latency";
-/// Names of numbers that are no weights: identifiers, places.
+/// Names of numbers that are not weights: identifiers, places.
 const OTHER_WORDS: &str = "index key chr chrom pos bp start end edge row";
-/// Endings of names of such numbers.
+/// Endings of names of numbers that are not weights.
 const OTHER_ENDS: &str = "id";
 /// Parts of names of points in time.
 const TIME_PARTS: &str = "time date year epoch";
@@ -70,7 +71,7 @@ const TIME_PARTS: &str = "time date year epoch";
 const HEADER_WORDS: &str = "id name label value key first last title city country state type category description \
     email url date time year count score weight";
 
-/// Names that programs and people give to the two columns of a table, in doubt.
+/// Names that programs and people give to two columns when they have nothing better.
 const GENERIC_PAIRS: &str = "x y,u v,i j,v1 v2,c1 c2,col1 col2,column1 column2";
 
 /// Kind of the values of a column.
@@ -95,7 +96,7 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Uses these columns for no other reason than their place.
+    /// Uses these columns only because of their position.
     pub(crate) fn by_place(source: usize, target: usize, weight: Option<usize>) -> Self {
         Self { source, target, weight, by_name: false, format: None, two_mode: false }
     }
@@ -109,9 +110,8 @@ pub(crate) enum ColumnChoice {
     AskWeight(Chosen, Vec<usize>),
     /// The only possible weight is a distance, and no transform is given.
     AskTransform(Chosen),
-    /// A table of nodes.
     Nodes,
-    /// Several columns may be the node, or what the file gives it.
+    /// Several columns may hold the node, or what the file says about it.
     AskMembers(MemberColumns),
     /// Nothing says which columns are the ends.
     AskEnds,
@@ -149,7 +149,7 @@ pub(crate) struct NamedColumns<'a> {
 }
 
 impl NamedColumns<'_> {
-    /// Chooses the columns by their names; otherwise the only two, or the only two before a number.
+    /// Chooses the columns by their names. Otherwise, chooses the only two, or the only two before a number.
     pub(crate) fn choose(&self) -> ColumnChoice {
         let words: Vec<String> = self.names.iter().map(|name| plain_word(name)).collect();
         if self.rows != Rows::Edges {
@@ -221,7 +221,7 @@ impl NamedColumns<'_> {
         self.kinds.get(at) == Some(&ColumnKind::Number)
     }
 
-    /// Adds the weight: the column of that name; the only number that is a similarity; the only number.
+    /// Adds the weight: the column with that name; otherwise the only similarity; otherwise the only number.
     fn with_weight(&self, chosen: Chosen, words: &[String]) -> ColumnChoice {
         if !self.weighted {
             return ColumnChoice::Use(chosen);
@@ -291,13 +291,13 @@ fn is_similarity(word: &str) -> bool {
         || word.starts_with(SIMILARITY_START)
 }
 
-/// Returns whether a word names numbers that are no weights: identifiers, places, points in time.
+/// Returns whether a word names numbers that are not weights: identifiers, places, points in time.
 fn is_other(word: &str) -> bool {
     let ends = OTHER_ENDS.split_whitespace().any(|end| word.ends_with(end));
     ends || is_one_of(OTHER_WORDS, word) || has_part(TIME_PARTS, word)
 }
 
-/// Returns why a column that is not used is none of an edge.
+/// Returns why an unused column is not part of an edge.
 pub(crate) fn why_unused(name: Option<&[u8]>, kind: ColumnKind) -> &'static str {
     let (has_name, name) = (name.is_some(), name.unwrap_or_default());
     let word = plain_word(name);
@@ -321,7 +321,7 @@ pub(crate) fn is_header_word(field: &[u8]) -> bool {
     members::is_known(&word) || [HEADER_WORDS, STEMS].iter().any(|words| is_one_of(words, &word))
 }
 
-/// Returns whether a first line of text begins like the header of a table without better names.
+/// Returns whether the first line of text begins with generic names of columns, as in tables without better ones.
 pub(crate) fn begins_generic(first: &[&[u8]]) -> bool {
     let [one, two, ..] = first else { return false };
     let words = [plain_word(one), plain_word(two)];
@@ -391,8 +391,9 @@ pub(crate) fn listed(names: &[&str]) -> String {
     names.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the columns with the likeliest name for that of the nodes in a table of nodes; `:ID` marks it in files for Neo4j.
-/// Otherwise those that are named as identifiers of anything. Several are in doubt.
+/// Returns the columns that may hold the nodes in a table of nodes: those with the likeliest name, or with `:ID`, the
+/// mark in files for Neo4j. If there are none, returns the columns that are named as identifiers of anything. Several
+/// columns mean doubt.
 pub(crate) fn node_columns(names: &[&[u8]]) -> Vec<usize> {
     let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
     let all = |is: &dyn Fn(usize) -> bool| (0..names.len()).filter(|&at| is(at)).collect();
@@ -424,7 +425,7 @@ pub(crate) fn is_node_name(name: &[u8]) -> bool {
     is_neo4j_id(name) || is_one_of(LIST_WORDS, &word)
 }
 
-/// Returns whether a name is that of identifiers, so that it is hardly one of them: `doc_id`, `accession`.
+/// Returns whether a text names identifiers, and so is hardly an identifier itself: `doc_id`, `accession`.
 pub(crate) fn is_identifier_name(name: &[u8]) -> bool {
     let word = plain_word(name);
     is_one_of(IDENTIFIER_WORDS, &word) || is_identifier(&word) && word.len() < name.len()
@@ -455,7 +456,7 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
                 .find_map(|[one, two]| both(&format!("{stem}{one}"), &format!("{stem}{two}")))
         })
     };
-    // Of `left_source,left_id` the identifier is the end.
+    // Of columns such as `left_source` and `left_id`, the identifier names the end of the edge.
     let affixed = |is_end: &dyn Fn(&str) -> bool| {
         pairs_of(AFFIXES).find_map(|[source, target]| {
             let of = |word: &String| {
@@ -483,7 +484,8 @@ fn ends_of_edges(words: &[String]) -> Option<(usize, usize)> {
         .or_else(|| Some((any_of(0)?, any_of(1)?)))
 }
 
-/// Returns the columns of what the identifiers of the two ends are unique in, if there are such columns besides these.
+/// Returns the columns that name the namespaces of the two ends' identifiers, such as `source1` and `source2`, if there
+/// are any besides the chosen columns.
 pub(crate) fn sources_of_ends(names: &[&[u8]], chosen: &Chosen) -> Option<[usize; 2]> {
     let words: Vec<String> = names.iter().map(|name| plain_word(name)).collect();
     let is_free = |at: &usize| *at != chosen.source && *at != chosen.target;

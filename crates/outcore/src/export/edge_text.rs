@@ -1,7 +1,7 @@
 //! Text of edges by the templates of their [format](super::format): an edge per line, or the neighbors of a node.
 
 use super::format::{GraphText, RowText};
-use super::names::NameTable;
+use super::name_table::NameTable;
 use super::piece::{Segment, Side};
 use super::weight::WeightTexts;
 use crate::error::opt::IGNORE_WEIGHTS;

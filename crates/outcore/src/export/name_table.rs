@@ -156,8 +156,8 @@ impl NameTable {
         }
     }
 
-    /// Loads the names of the next nodes into the cache before they are used one by one in the order of `nodes`: all
-    /// at a time, as each alone would wait for memory twice.
+    /// Loads the names of the next nodes of `nodes` into the cache before they are used one by one. Loading them
+    /// together saves time, since each alone would wait for memory twice.
     #[inline]
     pub(super) fn load(&self, nodes: &[u32], at: usize) {
         if at.is_multiple_of(LOADED) && self.first_number().is_none() {

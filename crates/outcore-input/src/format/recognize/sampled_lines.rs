@@ -1,6 +1,6 @@
 //! Sampled lines of a file, and their columns by each delimiter.
 
-use crate::format::names::ColumnKind;
+use crate::format::column_names::ColumnKind;
 use crate::layout::{BYTE_ORDER_MARK, Layout};
 use crate::text::number::{is_missing, is_number};
 use crate::text::{fields, split};
@@ -20,7 +20,7 @@ pub(in crate::format) struct Sample<'a> {
     pub(in crate::format) comments: Vec<Comment<'a>>,
     /// Prefix of comments.
     pub(in crate::format) comment: Vec<u8>,
-    /// Delimiter that the first line states for Excel.
+    /// Delimiter that the first line states for Excel, as in `sep=;`.
     pub(in crate::format) stated: Option<Delimiter>,
     /// Start and end of the first line, and the number of lines before it.
     pub(in crate::format) first_start: usize,

@@ -15,7 +15,7 @@ pub(super) struct Link {
 }
 
 /// Multigraph without loops.
-pub(super) struct Network {
+pub(super) struct Multigraph {
     starts: Vec<usize>,
     links: Vec<Link>,
     /// Edges of each node.
@@ -26,7 +26,7 @@ pub(super) struct Network {
     members: Vec<u32>,
 }
 
-impl Network {
+impl Multigraph {
     /// Creates the network of a community with the nodes `0..count`.
     pub(super) fn new(count: usize, edges: &[[u32; 2]]) -> Self {
         let mut starts = vec![0usize; count + 1];

@@ -43,8 +43,8 @@ records! {
         pub(super) row: u64,
     }
 
-    /// Pair of communities, sorted by that of B, with the number of nodes that they share and the size of that of A. Nodes
-    /// that only B has are shared with [`NONE`](super::NONE).
+    /// Pair of communities, sorted by the community of B, with the number of nodes that they share and the size of the
+    /// community of A. Nodes that only B has are shared with [`NONE`](super::NONE).
     pub(super) struct ByB {
         pub(super) b: u64,
         pub(super) a: u64,
@@ -52,14 +52,15 @@ records! {
         pub(super) size_a: u64,
     }
 
-    /// Pair of communities that share nodes, sorted by that of A, then by the number of these, most first.
+    /// Pair of communities that share nodes, sorted by the community of A, then by the number of shared nodes, most
+    /// first.
     pub(super) struct Overlap {
         pub(super) a: u64,
         pub(super) shared: Reverse<u64>,
         pub(super) b: u64,
         pub(super) size_a: u64,
         pub(super) size_b: u64,
-        /// Whether no other community of A shares more nodes with `b`, nor as many and comes earlier.
+        /// Whether no other community of A shares more nodes with `b`, or as many and comes earlier.
         pub(super) is_best_of_b: bool,
     }
 }

@@ -20,7 +20,8 @@ records! {
         pub(super) pair: u64,
     }
 
-    /// Pair of communities: those that share most nodes first, then by the number of the earlier one.
+    /// Pair of communities, sorted by the number of shared nodes, most first, then by the number of the earlier
+    /// community.
     pub(super) struct Overlap {
         /// Number of nodes that they share.
         pub(super) shared: Reverse<u64>,

@@ -22,11 +22,11 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Maximum number of pairs of a community that are all rated again when it grows.
 const FEW_PAIRS: usize = 64;
-/// With more, they are when its strength or the weight of its arcs has changed by this share.
+/// Share by which the strength of a community, or the weight of its arcs, must change before more pairs are rated
+/// again.
 const GROWN: f64 = 1.0 / 8.0;
 
-/// Number of arcs looked at, for each arc and community of the network, after which pairs are not rated again before
-/// they merge.
+/// Number of arcs looked at, per arc and community of the network, after which pairs merge without being rated again.
 const PATIENCE: u64 = 16;
 
 /// Neighbors of a community, and the weight of the arcs to each. Nothing depends on their order.
@@ -60,10 +60,11 @@ struct Part {
     first: u32,
     /// Node of the tree.
     node: u32,
-    /// Number of merges into it, and that number when all its pairs were rated last.
+    /// Number of merges into it.
     version: u32,
+    /// `version` when all its pairs were last rated.
     rated: u32,
-    /// Strength and cut at that time.
+    /// Strength and cut when all its pairs were last rated.
     then: (f64, f64),
     /// Whether it has become part of another one.
     is_gone: bool,
@@ -108,14 +109,14 @@ pub(crate) struct Network<O> {
     arcs: Vec<Arcs>,
     heap: BinaryHeap<Pair>,
     merges: Vec<Merge>,
-    /// Number of arcs looked at, and that after which no pair is rated again before it merges.
+    /// Number of arcs looked at so far, and the number from which pairs merge without being rated again.
     looked: u64,
     patience: u64,
 }
 
 impl<O: Sums> Network<O> {
-    /// Creates a network of communities of at most `most` input nodes, if that is limited: each has what it holds, its
-    /// strength, the weight of its arcs to others, and those arcs that count in merges.
+    /// Creates a network of communities, each with what it holds, its strength, the weight of its arcs to others, and
+    /// those arcs that count in merges. Merged communities have at most `most` input nodes, if that is limited.
     pub(crate) fn new(
         rule: O::Rule,
         most: Option<u32>,
@@ -200,7 +201,7 @@ impl<O: Sums> Network<O> {
     /// Rates a pair; `None` if their merge is not admitted.
     fn pair(&self, a: u32, b: u32, weight: f64) -> Option<Pair> {
         let [of_a, of_b] = [a, b].map(|part| &self.parts[part as usize]);
-        // The same direction for each pair, so that its gain is rounded in one way.
+        // Each pair is always rated in the same direction, so that its gain is always rounded in the same way.
         let (to, from) = if of_a.first < of_b.first { (a, b) } else { (b, a) };
         let visit = self.visit(from);
         if !self.admission.admits(&visit, to) {
@@ -275,8 +276,8 @@ impl Part {
     }
 }
 
-/// Returns the coarser communities of single nodes that are the best cut of their tree, if that is better, and the number
-/// of arcs looked at.
+/// Merges single nodes, and returns the best cut of the tree of merges, if it is better than single nodes. Also returns
+/// the number of arcs looked at.
 pub(crate) fn coarser<O: Sums>(
     rule: O::Rule,
     most: Option<u32>,

@@ -81,8 +81,7 @@ fn limit(labels: &mut [u32], held: Option<&Bits>, most: u32) -> Result<()> {
     Ok(())
 }
 
-/// Replaces the numbers of communities by their first members, or by the label of their first held member, if
-/// any.
+/// Replaces the numbers of communities by their first members, or by the label of their first held member, if any.
 fn name_by_first(labels: &mut [u32], held: Option<(&Bits, &[u32])>) {
     let count = labels.iter().filter(|&&l| l != NONE).max().map_or(0, |&label| label as usize + 1);
     let mut names = vec![NONE; count];
@@ -115,9 +114,9 @@ pub(crate) struct Start {
 /// Initial state of the nodes.
 pub(crate) struct FirstLabels<'a> {
     pub(crate) seed: u64,
-    /// Labels; overwritten.
+    /// Set to the label of each node.
     pub(crate) labels: &'a [AtomicU32],
-    /// Leaders; overwritten.
+    /// Set to the nodes whose labels others take at first.
     pub(crate) leads: &'a Bits,
     /// Hops between nodes and the origins of their labels; empty without attenuation.
     pub(crate) hops: &'a [AtomicU8],
@@ -200,8 +199,7 @@ impl Start {
         })
     }
 
-    /// Like [`rename`](Self::rename), one node after the other: a node whose leader's community is full stays
-    /// alone.
+    /// Like [`rename`](Self::rename), one node after the other: a node whose leader's community is full stays alone.
     fn rename_within_limit(&self, first: &FirstLabels<'_>) {
         let mut sizes = CommunitySizes::new(self.most, first.labels.len());
         let label_of = |leader: u32| self.given(leader).unwrap_or(leader);
