@@ -17,8 +17,8 @@ use super::record::Record;
 use super::run::{Keys, Loaded, Part, Run, RunWriter, cut, encode_block};
 use super::shape::{SEGMENT_BYTES, SEGMENTS};
 use outcore_io::error::Result;
-use outcore_io::{AlignedBuffer, Files};
-use std::ops::{Range, RangeInclusive};
+use outcore_io::{AlignedBuffer, Files, reserve_large_pages};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,29 +34,102 @@ pub trait Placed: Record {
 const LEVEL_BITS: u32 = 8;
 /// Number of records that are taken at a time.
 const TAKEN_RECORDS: usize = 16 << 10;
-/// Records of a list for which there is room at first, and of a list that keeps its room.
-const LIST_RECORDS: RangeInclusive<usize> = 16..=1 << 10;
+/// Number of records in a chunk of a list.
+const CHUNK_RECORDS: usize = 128;
 /// Maximum number of records in a block of a run, and the number from which on no other list is added to a block.
 const BLOCK_RECORDS: usize = 16 << 10;
 const BLOCK_RECORDS_MIN: usize = 2 << 10;
 /// Bytes of blocks that are read at a time, if they are not one larger block.
 const LOAD_BYTES: usize = 512 << 10;
 
+/// List of records: a chain of chunks of the pool, all full but the last.
+#[derive(Debug, Clone, Copy, Default)]
+struct List {
+    first: u32,
+    last: u32,
+    len: usize,
+}
+
+/// Chunks of lists. They are used again and again, because new pages of memory are expensive, and are not moved.
+struct Pool<R> {
+    records: Vec<R>,
+    /// For each chunk, the next one of its list, or of those that are free.
+    next: Vec<u32>,
+    /// First of the free chunks, and their number.
+    free: u32,
+    free_count: usize,
+    /// Maximum number of chunks.
+    most: usize,
+}
+
+impl<R: Record> Pool<R> {
+    fn new(most: usize) -> Self {
+        let records = reserve_large_pages(most * CHUNK_RECORDS);
+        Self { records, next: Vec::new(), free: 0, free_count: 0, most }
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.free_count == 0 && self.next.len() >= self.most
+    }
+
+    /// Appends an empty chunk to a list.
+    fn lengthen(&mut self, list: &mut List) {
+        let chunk = if self.free_count > 0 {
+            self.free_count -= 1;
+            let chunk = self.free;
+            self.free = self.next[chunk as usize];
+            chunk
+        } else {
+            self.records.resize(self.records.len() + CHUNK_RECORDS, R::default());
+            self.next.push(0);
+            self.next.len() as u32 - 1
+        };
+        match list.len {
+            0 => list.first = chunk,
+            _ => self.next[list.last as usize] = chunk,
+        }
+        list.last = chunk;
+    }
+
+    /// Moves the first chunk of a list to `out`; returns `false` if there is none.
+    fn take_chunk(&mut self, list: &mut List, out: &mut Vec<R>) -> bool {
+        let count = list.len.min(CHUNK_RECORDS);
+        if count > 0 {
+            let begin = list.first as usize * CHUNK_RECORDS;
+            out.extend_from_slice(&self.records[begin..begin + count]);
+            list.len -= count;
+            let chunk = list.first;
+            list.first = self.next[chunk as usize];
+            self.next[chunk as usize] = self.free;
+            self.free = chunk;
+            self.free_count += 1;
+        }
+        count > 0
+    }
+}
+
 /// Lists of consecutive ranges of places.
-struct Level<R> {
+struct Level {
     /// First place of the first range, and the one after the last.
     begin: u64,
     end: u64,
     /// Binary logarithm of the number of places in a range.
     shift: u32,
-    lists: Vec<Vec<R>>,
+    lists: Vec<List>,
 }
 
-impl<R> Level<R> {
+impl Level {
     #[inline]
-    fn list(&mut self, place: u64) -> &mut Vec<R> {
+    fn list(&mut self, place: u64) -> &mut List {
         &mut self.lists[((place - self.begin) >> self.shift) as usize]
     }
+}
+
+/// List that is being spilled, its first place, and whether its blocks hold nothing else.
+struct SpilledList {
+    place: u64,
+    list: List,
+    is_alone: bool,
 }
 
 /// Run of spilled lists, and the first place that has not been read from it.
@@ -73,14 +146,11 @@ pub struct MonotoneQueue<R: Placed> {
     /// Made when the first run is written.
     directory: Option<Arc<RunDirectory>>,
     place_count: u64,
-    /// Maximum number of records for which lists have room, and the current number.
-    budget: usize,
-    room: usize,
+    pool: Pool<R>,
     /// From coarse to fine; the lists of the last level are places.
-    levels: Vec<Level<R>>,
-    /// First place from which not all records have been taken, and the number of records taken from its list.
+    levels: Vec<Level>,
+    /// First place from which not all records have been taken.
     next: u64,
-    taken: usize,
     /// Whether lists of the last level have been spilled, and the run and block of the place `next` that are read next.
     is_place_spilled: bool,
     at: (usize, usize),
@@ -93,9 +163,15 @@ pub struct MonotoneQueue<R: Placed> {
 
 impl<R: Placed> MonotoneQueue<R> {
     /// Creates a queue of records with places below `place_count`, which holds up to `budget_bytes` in memory. Its runs go
-    /// to a directory that it creates in `parent` when it writes the first one, and removes. Records of one place are added in
-    /// the order of their keys.
-    pub fn new(files: &Files, parent: &Path, place_count: u64, budget_bytes: u64) -> Self {
+    /// to a directory that it creates in `parent` when it writes the first one, and removes. At most `most` records are in it
+    /// at a time. Records of one place are added in the order of their keys.
+    pub fn new(
+        files: &Files,
+        parent: &Path,
+        place_count: u64,
+        most: u64,
+        budget_bytes: u64,
+    ) -> Self {
         let bits = u64::BITS - place_count.saturating_sub(1).leading_zeros();
         let count = bits.div_ceil(LEVEL_BITS).max(1);
         let level = |number: u32| Level {
@@ -104,17 +180,19 @@ impl<R: Placed> MonotoneQueue<R> {
             shift: bits * (count - 1 - number) / count,
             lists: Vec::new(),
         };
+        // A fifth is for parts of lists that are encoded, and their copies.
+        let chunks = budget_bytes / 5 * 4 / (CHUNK_RECORDS * size_of::<R>()) as u64;
+        // The last chunk of a list may be nearly empty.
+        let lists = u64::from(count) << LEVEL_BITS;
+        let chunks_needed = most.div_ceil(CHUNK_RECORDS as u64) + lists;
         let mut queue = Self {
             files: files.clone(),
             parent: parent.to_path_buf(),
             directory: None,
             place_count,
-            // The list that is divided may take as much again, and parts that are encoded a quarter.
-            budget: (budget_bytes as usize / 9 * 4 / size_of::<R>()).max(1),
-            room: 0,
+            pool: Pool::new(chunks.min(chunks_needed).max(2) as usize),
             levels: (0..count).map(level).collect(),
             next: 0,
-            taken: 0,
             is_place_spilled: false,
             at: (0, 0),
             runs: Vec::new(),
@@ -152,29 +230,26 @@ impl<R: Placed> MonotoneQueue<R> {
             number -= 1;
         }
         let list = self.levels[number].list(place);
-        if list.len() == list.capacity() {
-            return self.push_to_full(number, record);
+        let filled = list.len % CHUNK_RECORDS;
+        if filled == 0 {
+            return self.push_to_chunk(number, record);
         }
-        list.push(record);
+        self.pool.records[list.last as usize * CHUNK_RECORDS + filled] = record;
+        list.len += 1;
         Ok(())
     }
 
-    /// Makes room for a record in its list of a level, and adds it.
-    #[cold]
-    fn push_to_full(&mut self, number: usize, record: R) -> Result<()> {
-        let list = self.levels[number].list(record.place().into());
-        let more = list.capacity().max(*LIST_RECORDS.start());
-        if self.room + more > self.budget {
+    /// Adds a record to another chunk of its list of a level.
+    #[inline(never)]
+    fn push_to_chunk(&mut self, number: usize, record: R) -> Result<()> {
+        if self.pool.is_exhausted() {
             self.spill()?;
         }
         let list = self.levels[number].list(record.place().into());
-        let before = list.capacity();
-        if list.len() == before {
-            list.reserve_exact(before.max(*LIST_RECORDS.start()));
-        }
-        let added = list.capacity() - before;
-        list.push(record);
-        self.room += added;
+        // It may have been spilled.
+        self.pool.lengthen(list);
+        self.pool.records[list.last as usize * CHUNK_RECORDS] = record;
+        list.len += 1;
         Ok(())
     }
 
@@ -192,28 +267,15 @@ impl<R: Placed> MonotoneQueue<R> {
             if self.is_place_spilled && self.take_spilled(out)? {
                 continue;
             }
-            self.take_list(TAKEN_RECORDS - (out.len() - begin), out);
+            let last = self.levels.len() - 1;
+            let list = self.levels[last].list(self.next);
+            while out.len() - begin < TAKEN_RECORDS && self.pool.take_chunk(list, out) {}
+            if list.len == 0 {
+                self.next += 1;
+                self.at = (0, 0);
+            }
         }
         Ok(out.len() > begin)
-    }
-
-    /// Appends up to `most` records of the next place to `out`; advances to the one after it if none are left.
-    #[inline]
-    fn take_list(&mut self, most: usize, out: &mut Vec<R>) {
-        let last = self.levels.len() - 1;
-        let list = self.levels[last].list(self.next);
-        let end = list.len().min(self.taken + most);
-        out.extend_from_slice(&list[self.taken..end]);
-        self.taken = end;
-        if end == list.len() {
-            list.clear();
-            if list.capacity() > *LIST_RECORDS.end() {
-                self.room -= list.capacity();
-                *list = Vec::new();
-            }
-            self.next += 1;
-            (self.taken, self.at) = (0, (0, 0));
-        }
     }
 
     /// Lets the ranges of a level begin again at `places`, without records.
@@ -221,7 +283,7 @@ impl<R: Placed> MonotoneQueue<R> {
         let level = &mut self.levels[number];
         (level.begin, level.end) = (places.start, places.end);
         let count = (places.end - places.start).div_ceil(1 << level.shift);
-        level.lists.resize_with(level.lists.len().max(count as usize), Vec::new);
+        level.lists.resize(level.lists.len().max(count as usize), List::default());
     }
 
     /// Divides the list of the range that begins at the next place into those of the next level, and so on to the last one.
@@ -235,76 +297,64 @@ impl<R: Placed> MonotoneQueue<R> {
         for number in number..=last {
             let parent = &mut self.levels[number - 1];
             let end = (from + (1 << parent.shift)).min(parent.end);
-            let list = std::mem::take(parent.list(from));
-            self.room -= list.capacity();
+            let mut list = std::mem::take(parent.list(from));
             self.reopen(number, from..end);
             self.read_spilled(from..end)?;
-            list.iter().try_for_each(|&record| self.push(record))?;
+            let mut chunk = Vec::with_capacity(CHUNK_RECORDS);
+            while self.pool.take_chunk(&mut list, &mut chunk) {
+                chunk.drain(..).try_for_each(|record| self.push(record))?;
+            }
         }
         Ok(())
     }
 
-    /// Writes all lists as runs, and frees them; those of the last level only if they take most of the budget.
+    /// Writes all lists as runs; those of the last level only if they take most of the budget.
     fn spill(&mut self) -> Result<()> {
         let last = self.levels.len() - 1;
-        let mut of_places = 0;
-        for list in &mut self.levels[last].lists {
-            if list.is_empty() {
-                self.room -= list.capacity();
-                *list = Vec::new();
-            }
-            of_places += list.capacity();
-        }
-        let are_places_spilled = of_places > self.budget / 2;
+        let chunks = |list: &List| list.len.div_ceil(CHUNK_RECORDS);
+        let of_places: usize = self.levels[last].lists.iter().map(chunks).sum();
+        let are_places_spilled = of_places > self.pool.most / 2;
         self.is_place_spilled |= are_places_spilled;
         let mut lists = Vec::new();
         let spilled = &mut self.levels[..last + usize::from(are_places_spilled)];
         for (number, level) in spilled.iter_mut().enumerate().rev() {
             let places = (level.begin..).step_by(1 << level.shift);
-            for (place, list) in places.zip(&mut level.lists).filter(|(_, list)| !list.is_empty()) {
-                // Some of the next place may be taken already.
-                if number < last || place != self.next {
-                    lists.push((place, std::mem::take(list), number == last));
-                }
+            for (place, list) in places.zip(&mut level.lists).filter(|(_, list)| list.len > 0) {
+                let list = std::mem::take(list);
+                lists.push(SpilledList { place, list, is_alone: number == last });
             }
         }
-        let most = (self.budget / 8).max(BLOCK_RECORDS);
-        let mut begin = 0;
-        while lists.iter().any(|(_, list, _)| list.len() > begin) {
-            let parts = lists.iter().map(|(place, list, is_alone)| {
-                (*place, &list[begin.min(list.len())..list.len().min(begin + most)], *is_alone)
-            });
-            let run = self.write_run(parts.filter(|(_, part, _)| !part.is_empty()))?;
+        // A run holds a part of a long list, so that it fits beside the others.
+        while !lists.is_empty() {
+            let run = self.write_run(&mut lists)?;
             self.runs.push(Spilled { run, read: self.next });
-            begin += most;
+            lists.retain(|spilled| spilled.list.len > 0);
         }
-        self.room -= lists.iter().map(|(_, list, _)| list.capacity()).sum::<usize>();
         Ok(())
     }
 
-    /// Writes a run of lists, each with its first place and whether its blocks hold nothing else.
-    fn write_run<'a>(
-        &mut self,
-        lists: impl Iterator<Item = (u64, &'a [R], bool)>,
-    ) -> Result<Run<R>> {
+    /// Writes a run of the beginnings of lists.
+    fn write_run(&mut self, lists: &mut [SpilledList]) -> Result<Run<R>> {
         let directory = match &self.directory {
             Some(directory) => directory.clone(),
             None => Arc::new(RunDirectory::create(&self.files, &self.parent)?),
         };
         self.directory = Some(directory.clone());
-        let segment_bytes = SEGMENT_BYTES.max((self.budget * size_of::<R>()) as u64 / SEGMENTS);
+        let most = self.pool.most * CHUNK_RECORDS;
+        let segment_bytes = SEGMENT_BYTES.max((most * size_of::<R>()) as u64 / SEGMENTS);
         let mut writer = RunWriter::new(directory, self.run_count, segment_bytes);
         self.run_count += 1;
-        let mut collected: Vec<R> = Vec::new();
-        let mut first = 0;
-        for (place, list, is_alone) in lists {
-            if is_alone || collected.len() >= BLOCK_RECORDS_MIN {
+        let (mut collected, mut first) = (Vec::new(), 0);
+        for SpilledList { place, list, is_alone } in lists {
+            if *is_alone || collected.len() >= BLOCK_RECORDS_MIN {
                 write_blocks(&mut collected, first, &mut writer)?;
             }
             if collected.is_empty() {
-                first = place;
+                first = *place;
             }
-            collected.extend_from_slice(list);
+            while collected.len() < (most / 8).max(BLOCK_RECORDS)
+                && self.pool.take_chunk(list, &mut collected)
+            {}
         }
         write_blocks(&mut collected, first, &mut writer)?;
         writer.finish()
@@ -474,7 +524,7 @@ mod tests {
         budget: u64,
     ) -> Result<(Vec<Numbered>, Vec<Numbered>, u64)> {
         let files = Files::new(Arc::new(sim.clone()));
-        let mut queue = MonotoneQueue::new(&files, Path::new("/queue"), places, budget);
+        let mut queue = MonotoneQueue::new(&files, Path::new("/queue"), places, 40_000, budget);
         let (mut added, mut taken, mut number) = (Vec::new(), Vec::new(), 0);
         for step in steps {
             match *step {
@@ -511,7 +561,7 @@ mod tests {
         #[test]
         fn records_leave_by_place_in_the_order_of_their_arrival(
             (places, steps) in steps(),
-            budget in prop_oneof![200u64..4000, 0u64..100_000],
+            budget in prop_oneof![200u64..4000, 0u64..100_000, Just(u64::MAX / 8)],
         ) {
             let sim = Sim::new();
             let (mut added, taken, _) = run(&sim, places, &steps, budget).unwrap();

@@ -136,7 +136,13 @@ fn merge_all<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
         let writer = graph_writer(context, edges, node_count, kinds)?;
         let arcs = if is_mirrored {
             let rule = edges.old.is_none().then_some(edges.options.duplicates);
-            let queue = MonotoneQueue::new(files, context.work.path(), node_count, queue_bytes);
+            let queue = MonotoneQueue::new(
+                files,
+                context.work.path(),
+                node_count,
+                sort.record_count,
+                queue_bytes,
+            );
             Arcs::Mirrored(Mirrored::new(sorted, scores, node_count, rule, queue))
         } else {
             Arcs::Sorted(sorted, scores)
