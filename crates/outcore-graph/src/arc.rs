@@ -4,19 +4,18 @@
 //! each row. In runs only sources are in order: that makes them short, and costs half as much as a full order.
 //!
 //! ```text
-//!  block:  weight scheme | group ...                       one group: 128 arcs
-//!  group:  first source (varint, from the last one) | width | source steps, packed
-//!          smallest target | width | targets above it, packed
-//!          smallest weight | width | weights above it, packed
+//!  block:  weight scheme | group ...                                         one group: 64 arcs
+//!  group:  first source (varint, from the last one) | source steps           (steps, targets, weights: `codec` values)
+//!          relation | smallest target (varint), if it is that | targets
+//!          smallest weight (varint) | weights above it                       unless all weights of the block are 1
 //! ```
+//! Targets are differences to their sources where all of a group are on one side, as those of an edge sorted once are. In
+//! a list whose order has any locality, most are near, and the few far ones are patches.
 
-use crate::pack::{
-    PADDING, WeightScheme, bits_for, get_varint, pack, packed_bytes, put_varint, unpack,
-};
+use crate::codec::{Cursor, GROUP, put_values};
+use crate::pack::{PADDING, WeightScheme, put_varint};
 use outcore_sort::{Placed, Record, U96, move_sorted};
 
-/// Number of arcs in a group of a run.
-const GROUP_ARCS: usize = 128;
 /// Sources are counted if the range of their numbers is at most this many times the number of arcs.
 const NUMBERS_AN_ARC: usize = 8;
 
@@ -201,12 +200,72 @@ where
     }
 }
 
+/// What the targets of a group are stored as.
+#[derive(Clone, Copy)]
+enum Relation {
+    AboveSource,
+    BelowSource,
+    Above(u32),
+}
+
+impl Relation {
+    fn of(arcs: &[ArcRecord]) -> Self {
+        if arcs.iter().all(|arc| arc.target >= arc.source) {
+            Self::AboveSource
+        } else if arcs.iter().all(|arc| arc.target <= arc.source) {
+            Self::BelowSource
+        } else {
+            Self::Above(arcs.iter().map(|arc| arc.target).min().unwrap_or(0))
+        }
+    }
+
+    fn put(self, out: &mut Vec<u8>) {
+        match self {
+            Self::AboveSource => out.push(0),
+            Self::BelowSource => out.push(1),
+            Self::Above(least) => {
+                out.push(2);
+                put_varint(least.into(), out);
+            }
+        }
+    }
+
+    fn read(from: &mut Cursor<'_>) -> Option<Self> {
+        match from.byte()? {
+            0 => Some(Self::AboveSource),
+            1 => Some(Self::BelowSource),
+            2 => Some(Self::Above(from.varint()? as u32)),
+            _ => None,
+        }
+    }
+
+    /// Returns the value that is stored for a target of `source`.
+    #[inline]
+    fn value(self, source: u32, target: u32) -> u32 {
+        match self {
+            Self::AboveSource => target - source,
+            Self::BelowSource => source - target,
+            Self::Above(least) => target - least,
+        }
+    }
+
+    /// Returns the target of `source` for which `value` is stored.
+    #[inline]
+    fn target(self, source: u32, value: u32) -> u32 {
+        match self {
+            Self::AboveSource => source.wrapping_add(value),
+            Self::BelowSource => source.wrapping_sub(value),
+            Self::Above(least) => least.wrapping_add(value),
+        }
+    }
+}
+
 fn encode(arcs: &[ArcRecord], out: &mut Vec<u8>) {
     let scheme = WeightScheme::choose(arcs.iter().map(|arc| arc.weight));
     out.push(scheme.to_byte());
     let mut last = 0;
-    let mut column = [0u32; GROUP_ARCS];
-    for group in arcs.chunks(GROUP_ARCS) {
+    let mut column = [0u32; GROUP];
+    for group in arcs.chunks(GROUP) {
         put_varint(u64::from(group[0].source - last), out);
         last = group[0].source;
         let column = &mut column[..group.len()];
@@ -214,76 +273,50 @@ fn encode(arcs: &[ArcRecord], out: &mut Vec<u8>) {
             *value = arc.source - last;
             last = arc.source;
         }
-        put_column(column, 0, out);
+        put_values(column, out);
+        let relation = Relation::of(group);
+        relation.put(out);
         for (value, arc) in column.iter_mut().zip(group) {
-            *value = arc.target;
+            *value = relation.value(arc.source, arc.target);
         }
-        put_above_least(column, out);
+        put_values(column, out);
         if scheme != WeightScheme::One {
             for (value, arc) in column.iter_mut().zip(group) {
                 *value = scheme.integer(arc.weight);
             }
-            put_above_least(column, out);
+            let least = column.iter().copied().min().unwrap_or(0);
+            column.iter_mut().for_each(|value| *value -= least);
+            put_varint(u64::from(least), out);
+            put_values(column, out);
         }
     }
     out.extend([0; PADDING]);
 }
 
-fn put_above_least(column: &mut [u32], out: &mut Vec<u8>) {
-    let least = column.iter().copied().min().unwrap_or(0);
-    put_varint(u64::from(least), out);
-    put_column(column, least, out);
-}
-
-fn put_column(column: &mut [u32], least: u32, out: &mut Vec<u8>) {
-    let mut all = 0;
-    for value in column.iter_mut() {
-        *value -= least;
-        all |= *value;
-    }
-    let width = bits_for(all);
-    out.push(width);
-    pack(column, width, out);
-}
-
 fn decode(bytes: &[u8], count: usize, mut each: impl FnMut(ArcRecord)) -> Option<()> {
-    let scheme = WeightScheme::from_byte(*bytes.first()?)?;
-    let mut at = 1;
+    let mut from = Cursor::new(bytes, 0, bytes.len().checked_sub(PADDING)?)?;
+    let scheme = WeightScheme::from_byte(from.byte()?)?;
     let mut source = 0u32;
-    let (mut steps, mut targets, mut weights) =
-        ([0u32; GROUP_ARCS], [0u32; GROUP_ARCS], [0u32; GROUP_ARCS]);
+    let (mut steps, mut targets, mut weights) = ([0u32; GROUP], [0u32; GROUP], [0u32; GROUP]);
     let mut left = count;
     while left > 0 {
-        let len = left.min(GROUP_ARCS);
+        let len = left.min(GROUP);
         left -= len;
-        source = source.checked_add(get_varint(bytes, &mut at)?.try_into().ok()?)?;
-        get_column(bytes, &mut at, &mut steps[..len])?;
-        let min_target = get_varint(bytes, &mut at)? as u32;
-        get_column(bytes, &mut at, &mut targets[..len])?;
+        source = source.checked_add(from.varint()?.try_into().ok()?)?;
+        from.list(&mut steps[..len])?;
+        let relation = Relation::read(&mut from)?;
+        from.list(&mut targets[..len])?;
         let mut least_weight = 0;
         if scheme != WeightScheme::One {
-            least_weight = get_varint(bytes, &mut at)? as u32;
-            get_column(bytes, &mut at, &mut weights[..len])?;
+            least_weight = from.varint()? as u32;
+            from.list(&mut weights[..len])?;
         }
-        for ((&step, &target), &weight) in steps.iter().zip(&targets).zip(&weights).take(len) {
+        for ((&step, &value), &weight) in steps.iter().zip(&targets).zip(&weights).take(len) {
             source = source.wrapping_add(step);
             let weight = scheme.code(weight.wrapping_add(least_weight));
-            each(ArcRecord { source, target: target.wrapping_add(min_target), weight });
+            each(ArcRecord { source, target: relation.target(source, value), weight });
         }
     }
-    Some(())
-}
-
-fn get_column(bytes: &[u8], at: &mut usize, column: &mut [u32]) -> Option<()> {
-    let width = *bytes.get(*at)?;
-    *at += 1;
-    let len = packed_bytes(column.len(), width);
-    let packed = bytes.get(*at..*at + len + PADDING)?;
-    if width > 32 {
-        return None;
-    }
-    unpack(packed, width, column);
-    *at += len;
     Some(())
 }
 

@@ -54,7 +54,7 @@ pub(super) fn put_list(values: &[u32], out: &mut Vec<u8>) {
 }
 
 /// Appends at most [`GROUP`] values.
-fn put_values(values: &[u32], out: &mut Vec<u8>) {
+pub(super) fn put_values(values: &[u32], out: &mut Vec<u8>) {
     let Widths { low, rest } = Widths::choose(values);
     if rest == 0 {
         out.push(low);
