@@ -1,19 +1,19 @@
-//! Arcs as sortable records, and their encoding in runs: 4 to 5 bytes per arc.
+//! Arcs as sortable records, and their encoding in runs: 1 to 4 bytes per arc, without weights.
 //!
-//! Sources are dense numbers, so a block is ordered by counting them, and a window by counting sources and then sorting
-//! each row. In runs only sources are in order: that makes them short, and costs half as much as a full order.
+//! Sources are dense numbers, so a block is sorted by counting them and then sorting each row. The merge does the same with
+//! rows from many runs, each a few ascending parts.
 //!
 //! ```text
-//!  block:  weight scheme | group ...                                         one group: 64 arcs
-//!  group:  first source (varint, from the last one) | source steps           (steps, targets, weights: `codec` values)
-//!          relation | smallest target (varint), if it is that | targets
-//!          smallest weight (varint) | weights above it                       unless all weights of the block are 1
+//!  block:  weight scheme | group ...                                  one group: 64 arcs
+//!  group:  first source (varint, from the last one) | source steps    (steps, targets, weights: `codec` values)
+//!          whether targets below their sources may begin rows | targets
+//!          smallest weight (varint) | weights above it                unless all weights of the block are 1
 //! ```
-//! Targets are differences to their sources where all of a group are on one side, as those of an edge sorted once are. In
-//! a list whose order has any locality, most are near, and the few far ones are patches.
+//! A target is stored as the gap to the one before it in its row, the first of a row or group as the difference to its
+//! source. In a list whose order has any locality most gaps are small, and the few large ones are patches.
 
 use crate::codec::{Cursor, GROUP, put_values};
-use crate::pack::{PADDING, WeightScheme, put_varint};
+use crate::pack::{PADDING, WeightScheme, bits_for, pack, put_varint};
 use outcore_sort::{Placed, Record, U96, move_sorted};
 
 /// Sources are counted if the range of their numbers is at most this many times the number of arcs.
@@ -35,6 +35,12 @@ impl ArcRecord {
     #[inline]
     pub(super) fn pair(&self) -> u64 {
         u64::from(self.source) << 32 | u64::from(self.target)
+    }
+
+    /// Returns the key among arcs of one source.
+    #[inline]
+    fn in_row(&self) -> u64 {
+        u64::from(self.target) << 32 | u64::from(self.weight)
     }
 }
 
@@ -58,11 +64,12 @@ impl Record for ArcRecord {
     }
 
     fn arrange(from: &mut [Self], to: &mut [Self]) {
-        order_by_source(from, to);
+        sort_rows(from, to, |row| row.sort_unstable_by_key(Self::in_row));
     }
 
     fn sort(from: &mut [Self], to: &mut [Self]) {
-        sort_rows(from, to, |row| row.sort_unstable());
+        // Finds the ascending parts of a row, which come from different runs.
+        sort_rows(from, to, |row| row.sort_by_key(Self::in_row));
     }
 }
 
@@ -90,11 +97,11 @@ impl Record for InputOrder {
     }
 
     fn arrange(from: &mut [Self], to: &mut [Self]) {
-        order_by_source(from, to);
+        Self::sort(from, to);
     }
 
     fn sort(from: &mut [Self], to: &mut [Self]) {
-        sort_rows(from, to, |row| row.sort_by_key(|arc| arc >> 32));
+        sort_rows(from, to, |row| row.sort_by_key(|arc| arc.0.target));
     }
 }
 
@@ -168,94 +175,19 @@ impl BySource {
     }
 }
 
-/// Moves arcs from `from` to `to`, stably ordered by source.
-fn order_by_source<R: Record + Into<ArcRecord>>(from: &mut [R], to: &mut [R]) {
+/// Moves arcs from `from` to `to`, stably ordered by source; `sort` sorts those of one source.
+fn sort_rows<R: Record + Into<ArcRecord>>(from: &mut [R], to: &mut [R], sort: impl Fn(&mut [R])) {
     let Some(mut places) = BySource::count(from) else { return move_sorted(from, to) };
     for record in from {
         to[places.place((*record).into().source)] = *record;
     }
-}
-
-/// Moves arcs from `from` to `to`, stably ordered by source. `sort` sorts the arcs of one source, each packed into a
-/// number with the target before the weight.
-fn sort_rows<R>(from: &mut [R], to: &mut [R], sort: impl Fn(&mut [u64]))
-where
-    R: Record + Into<ArcRecord> + From<ArcRecord>,
-{
-    let Some(mut places) = BySource::count(from) else { return move_sorted(from, to) };
-    let mut rows = vec![0; from.len()];
-    for record in from {
-        let arc: ArcRecord = (*record).into();
-        rows[places.place(arc.source)] = u64::from(arc.target) << 32 | u64::from(arc.weight);
-    }
     let mut begin = 0;
-    // Each place has advanced to where the next source begins.
-    for (number, end) in places.begins.into_iter().enumerate() {
-        let (source, row) = (places.least + number as u32, begin..end as usize);
-        begin = row.end;
-        sort(&mut rows[row.clone()]);
-        for (record, arc) in to[row.clone()].iter_mut().zip(&rows[row]) {
-            *record = ArcRecord { source, target: (arc >> 32) as u32, weight: *arc as u32 }.into();
-        }
-    }
-}
-
-/// What the targets of a group are stored as.
-#[derive(Clone, Copy)]
-enum Relation {
-    AboveSource,
-    BelowSource,
-    Above(u32),
-}
-
-impl Relation {
-    fn of(arcs: &[ArcRecord]) -> Self {
-        if arcs.iter().all(|arc| arc.target >= arc.source) {
-            Self::AboveSource
-        } else if arcs.iter().all(|arc| arc.target <= arc.source) {
-            Self::BelowSource
-        } else {
-            Self::Above(arcs.iter().map(|arc| arc.target).min().unwrap_or(0))
-        }
-    }
-
-    fn put(self, out: &mut Vec<u8>) {
-        match self {
-            Self::AboveSource => out.push(0),
-            Self::BelowSource => out.push(1),
-            Self::Above(least) => {
-                out.push(2);
-                put_varint(least.into(), out);
-            }
-        }
-    }
-
-    fn read(from: &mut Cursor<'_>) -> Option<Self> {
-        match from.byte()? {
-            0 => Some(Self::AboveSource),
-            1 => Some(Self::BelowSource),
-            2 => Some(Self::Above(from.varint()? as u32)),
-            _ => None,
-        }
-    }
-
-    /// Returns the value that is stored for a target of `source`.
-    #[inline]
-    fn value(self, source: u32, target: u32) -> u32 {
-        match self {
-            Self::AboveSource => target - source,
-            Self::BelowSource => source - target,
-            Self::Above(least) => target - least,
-        }
-    }
-
-    /// Returns the target of `source` for which `value` is stored.
-    #[inline]
-    fn target(self, source: u32, value: u32) -> u32 {
-        match self {
-            Self::AboveSource => source.wrapping_add(value),
-            Self::BelowSource => source.wrapping_sub(value),
-            Self::Above(least) => least.wrapping_add(value),
+    // Every place now is where the next source begins.
+    for end in places.begins {
+        let row = &mut to[begin..end as usize];
+        begin = end as usize;
+        if row.len() > 1 {
+            sort(row);
         }
     }
 }
@@ -273,11 +205,19 @@ fn encode(arcs: &[ArcRecord], out: &mut Vec<u8>) {
             *value = arc.source - last;
             last = arc.source;
         }
-        put_values(column, out);
-        let relation = Relation::of(group);
-        relation.put(out);
-        for (value, arc) in column.iter_mut().zip(group) {
-            *value = relation.value(arc.source, arc.target);
+        put_plain(column, out);
+        let begins_below = group.iter().any(|arc| arc.target < arc.source);
+        out.push(begins_below.into());
+        let mut before = ArcRecord { source: u32::MAX, target: 0, weight: 0 };
+        for (at, arc) in group.iter().enumerate() {
+            column[at] = match arc.source == before.source && at > 0 {
+                true => arc.target.wrapping_sub(before.target),
+                false => {
+                    let difference = arc.target.wrapping_sub(arc.source);
+                    if begins_below { zigzag(difference) } else { difference }
+                }
+            };
+            before = *arc;
         }
         put_values(column, out);
         if scheme != WeightScheme::One {
@@ -287,10 +227,26 @@ fn encode(arcs: &[ArcRecord], out: &mut Vec<u8>) {
             let least = column.iter().copied().min().unwrap_or(0);
             column.iter_mut().for_each(|value| *value -= least);
             put_varint(u64::from(least), out);
-            put_values(column, out);
+            put_plain(column, out);
         }
     }
     out.extend([0; PADDING]);
+}
+
+/// Appends values of a common width: patches would seldom save anything, and take time to choose.
+fn put_plain(values: &[u32], out: &mut Vec<u8>) {
+    let width = bits_for(values.iter().fold(0, |all, value| all | value));
+    out.push(width);
+    pack(values, width, out);
+}
+
+/// Returns a number that is small for differences of either sign.
+fn zigzag(difference: u32) -> u32 {
+    difference << 1 ^ (difference as i32 >> 31) as u32
+}
+
+fn unzigzag(number: u32) -> u32 {
+    number >> 1 ^ (number & 1).wrapping_neg()
 }
 
 fn decode(bytes: &[u8], count: usize, mut each: impl FnMut(ArcRecord)) -> Option<()> {
@@ -304,17 +260,23 @@ fn decode(bytes: &[u8], count: usize, mut each: impl FnMut(ArcRecord)) -> Option
         left -= len;
         source = source.checked_add(from.varint()?.try_into().ok()?)?;
         from.list(&mut steps[..len])?;
-        let relation = Relation::read(&mut from)?;
+        let begins_below = from.byte()? == 1;
         from.list(&mut targets[..len])?;
         let mut least_weight = 0;
         if scheme != WeightScheme::One {
             least_weight = from.varint()? as u32;
             from.list(&mut weights[..len])?;
         }
+        let (mut target, mut is_first) = (0u32, true);
         for ((&step, &value), &weight) in steps.iter().zip(&targets).zip(&weights).take(len) {
             source = source.wrapping_add(step);
+            target = match step == 0 && !is_first {
+                true => target.wrapping_add(value),
+                false => source.wrapping_add(if begins_below { unzigzag(value) } else { value }),
+            };
+            is_first = false;
             let weight = scheme.code(weight.wrapping_add(least_weight));
-            each(ArcRecord { source, target: relation.target(source, value), weight });
+            each(ArcRecord { source, target, weight });
         }
     }
     Some(())

@@ -91,7 +91,9 @@ pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use outcore_io as io;
 pub use reader::{BlockScan, Graph};
 pub use rows::{Degrees, Row, Rows};
-pub use size::{ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize, merge_bytes, merge_bytes_beside};
+pub use size::{
+    ARC_BYTES, GRAPH_WRITER_BYTES, GraphSize, merge_bytes, merge_bytes_beside, queue_and_sort_bytes,
+};
 pub use view::{LoopWeight, View};
 pub use weight::Weight;
 pub use writer::GraphWriter;

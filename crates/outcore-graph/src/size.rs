@@ -46,6 +46,17 @@ pub fn merge_bytes(limits: &Limits, tuning: &Tuning) -> u64 {
     limits.memory_bytes - GRAPH_WRITER_BYTES - tuning.write.excess_bytes()
 }
 
+/// Memory of the queue of opposite arcs beyond its share: what the merge leaves of the buffers in which runs were formed.
+const QUEUE_BYTES_MIN: u64 = 4 * MIB;
+/// Share of the queue in the memory of the sort beyond its minimum.
+const QUEUE_SHARE: u64 = 3;
+
+/// Divides the memory of a merge among the queue of opposite arcs of an undirected graph and the sort; returns both.
+pub fn queue_and_sort_bytes(merge_bytes: u64) -> (u64, u64) {
+    let share = merge_bytes.saturating_sub(SORT_BYTES_MIN) / QUEUE_SHARE;
+    (QUEUE_BYTES_MIN + share, merge_bytes - share)
+}
+
 /// Like [`merge_bytes`], with `held_bytes` still held by the read stage; `None` if too little remains.
 pub fn merge_bytes_beside(limits: &Limits, held_bytes: u64, tuning: &Tuning) -> Option<u64> {
     merge_bytes(limits, tuning).checked_sub(held_bytes).filter(|&rest| rest >= SORT_BYTES_MIN)

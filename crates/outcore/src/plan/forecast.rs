@@ -19,7 +19,7 @@ use crate::sort::{Records, SORT_BYTES_MIN, Sorting, merge_disk_bytes};
 use crate::units::{KIB, MIB};
 
 /// Nanoseconds of one core to parse an edge and form its arcs into runs.
-const READ_EDGE: f64 = 165.0;
+const READ_EDGE: f64 = 145.0;
 /// Nanoseconds of one core to parse an edge and join its ends, if no graph is built.
 const JOIN_EDGE: f64 = 230.0;
 /// Bytes of a node in a graph without arcs.
@@ -140,11 +140,37 @@ pub(super) struct Forecast<'a> {
     pub(super) sorting: Sorting,
     /// Bytes of all runs; 0 if there are none.
     pub(super) run_bytes: u64,
+    /// Opposites of edges that wait for their rows during the merge.
+    waiting: Waiting,
     /// Memory of self scores, and of the blocks of a graph that edges are added to.
     score_bytes: u64,
     old_block_bytes: u64,
     /// Forest of all edges, if no graph is built.
     pub(super) forest: Option<ForestSize>,
+}
+
+/// Arcs of an undirected graph that wait for the row of their source, if edges come in random order.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiting {
+    memory_bytes: u64,
+    /// Peak disk space, and bytes written, of those that have no room in memory.
+    disk_bytes: u64,
+    written_bytes: u64,
+}
+
+impl Waiting {
+    /// Predicts the queue with `queue_bytes` of memory; an edge takes `edge_bytes` in a run.
+    fn of(input: &InputSize, edge_bytes: u64, queue_bytes: u64) -> Self {
+        let count = input.distinct_edge_count.min(input.edge_count);
+        // Half of the edges lead past the middle node.
+        let waiting = count / 2 * ARC_BYTES;
+        let spilled = if waiting > queue_bytes / 5 * 4 { count * (edge_bytes + 1) } else { 0 };
+        Self {
+            memory_bytes: (waiting + MIB).min(queue_bytes),
+            disk_bytes: spilled / 2,
+            written_bytes: spilled,
+        }
+    }
 }
 
 /// Forecast of a clustering.
@@ -203,12 +229,19 @@ impl<'a> Forecast<'a> {
             None => (input.record_count(), batch_records(input, limits)),
         };
         let forming = if forest.is_some() { SORT_BYTES_MIN } else { forming };
+        let is_mirrored = forest.is_none() && !input.is_directed;
+        let (queue_bytes, sort_bytes) = graph::queue_and_sort_bytes(merging);
+        let merging = if is_mirrored { sort_bytes } else { merging };
         let records = Records { count, bytes: ARC_BYTES, at_once: batch, kept: batch };
         let sorting = Sorting::of(records, [forming, merging], limits.threads, tuning);
         let share = count as f64 / input.record_count().max(1) as f64;
         let run_bytes = match sorting.run_count {
             0 => 0,
             runs => (input.run_bytes(runs) as f64 * share) as u64,
+        };
+        let waiting = match is_mirrored {
+            true => Waiting::of(input, run_bytes / count.max(1), queue_bytes),
+            false => Waiting::default(),
         };
         let (graph, names_bytes) = (input.graph(), input.names_bytes());
         let bare_bytes = (input.node_count as f64 * BARE_NODE_BYTES) as u64;
@@ -225,6 +258,7 @@ impl<'a> Forecast<'a> {
             names,
             sorting,
             run_bytes,
+            waiting,
             score_bytes,
             old_block_bytes,
             forest,
@@ -239,10 +273,11 @@ impl<'a> Forecast<'a> {
         self.graph.bytes + self.names_bytes
     }
 
-    /// Returns the disk space of the graph, all runs, and the runs written by merge passes.
+    /// Returns the disk space of the graph, all runs, the runs written by merge passes, and the arcs that wait.
     pub(super) fn kept_bytes(&self) -> u64 {
         let passes = if self.sorting.pass_count > 1 { 2 } else { 1 };
-        self.graph_bytes() + passes * self.run_bytes + SMALL_FILES_BYTES
+        let runs = passes * self.run_bytes + self.waiting.disk_bytes;
+        self.graph_bytes() + runs + SMALL_FILES_BYTES
     }
 
     /// Returns the time of the sample.
@@ -309,9 +344,10 @@ impl<'a> Forecast<'a> {
         let row = StagePlan {
             stage: Stage::Merge,
             pass_count: sorting.pass_count.max(1),
-            read_bytes: (runs * sorting.read) as u64 + old.arc_bytes,
-            write_bytes: self.graph.bytes + again,
+            read_bytes: (runs * sorting.read) as u64 + self.waiting.written_bytes + old.arc_bytes,
+            write_bytes: self.graph.bytes + self.waiting.written_bytes + again,
             memory_bytes: sorting.merging_bytes
+                + self.waiting.memory_bytes
                 + self.graph.writer_bytes()
                 + self.score_bytes
                 + self.old_block_bytes,

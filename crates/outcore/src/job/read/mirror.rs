@@ -17,23 +17,12 @@ use super::weights::SelfScores;
 use crate::error::Result;
 use crate::graph::{ArcRecord, Combiner, Duplicates};
 use crate::io::parallel::{self, Receiver, Sender, channel};
-use crate::sort::{MonotoneQueue, Placed, SORT_BYTES_MIN, Sorted};
-use crate::units::MIB;
+use crate::sort::{MonotoneQueue, Placed, Sorted};
 use std::thread::JoinHandle;
 
 /// Number of arcs that are passed on at a time, and how many of these portions may wait.
 const PORTION_ARCS: usize = 32 << 10;
 const WAITING_PORTIONS: usize = 3;
-/// Memory of the queue: what the merge leaves of the buffers in which runs were formed, and this share of what it has beyond
-/// its minimum.
-const QUEUE_BYTES_MIN: u64 = 4 * MIB;
-const QUEUE_SHARE: u64 = 3;
-
-/// Returns the memory of the queue and of the sort, of those that the merge may take.
-pub(crate) fn divided_bytes(merge_bytes: u64) -> (u64, u64) {
-    let share = merge_bytes.saturating_sub(SORT_BYTES_MIN) / QUEUE_SHARE;
-    (QUEUE_BYTES_MIN + share, merge_bytes - share)
-}
 
 /// Next arcs in order, and counts so far.
 #[derive(Default)]

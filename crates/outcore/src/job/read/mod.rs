@@ -25,7 +25,7 @@ use super::resume::{JobJournal, SavedStage, bytes_in};
 use crate::checkpoint::StateReader;
 use crate::cluster::{Forest, Ladder};
 use crate::error::Result;
-use crate::graph::{ArcRecord, Duplicates, Graph, InputOrder};
+use crate::graph::{self, ArcRecord, Duplicates, Graph, InputOrder};
 use crate::input::Batch;
 use crate::plan::{self, Clustering, Plan};
 use crate::progress::{Event, Stage, notify};
@@ -127,7 +127,7 @@ fn merge_all<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
     let built = context.stage(Stage::Merge, |context| {
         let (merge_bytes, reads_ahead) = read.merge_room(context, edges.old)?;
         let is_mirrored = !edges.options.input.directed;
-        let (queue_bytes, sort_bytes) = mirror::divided_bytes(merge_bytes);
+        let (queue_bytes, sort_bytes) = graph::queue_and_sort_bytes(merge_bytes);
         read.sorter.set_budget(if is_mirrored { sort_bytes } else { merge_bytes })?;
         let room = hold_runs(context, journal, edges, &read)?;
         let sorted = read.sorter.finish()?;
