@@ -36,12 +36,6 @@ impl ArcRecord {
     pub(super) fn pair(&self) -> u64 {
         u64::from(self.source) << 32 | u64::from(self.target)
     }
-
-    /// Returns the key among arcs of one source.
-    #[inline]
-    fn in_row(&self) -> u64 {
-        u64::from(self.target) << 32 | u64::from(self.weight)
-    }
 }
 
 /// Ordered by source, target and weight. Repeated arcs are then adjacent and in the order of their weights, so their
@@ -64,12 +58,12 @@ impl Record for ArcRecord {
     }
 
     fn arrange(from: &mut [Self], to: &mut [Self]) {
-        sort_rows(from, to, |row| row.sort_unstable_by_key(Self::in_row));
+        sort_rows(from, to, |row| row.sort_unstable());
     }
 
     fn sort(from: &mut [Self], to: &mut [Self]) {
         // Finds the ascending parts of a row, which come from different runs.
-        sort_rows(from, to, |row| row.sort_by_key(Self::in_row));
+        sort_rows(from, to, |row| row.sort());
     }
 }
 
@@ -101,7 +95,7 @@ impl Record for InputOrder {
     }
 
     fn sort(from: &mut [Self], to: &mut [Self]) {
-        sort_rows(from, to, |row| row.sort_by_key(|arc| arc.0.target));
+        sort_rows(from, to, |row| row.sort_by_key(|arc| arc >> 32));
     }
 }
 
@@ -175,19 +169,26 @@ impl BySource {
     }
 }
 
-/// Moves arcs from `from` to `to`, stably ordered by source; `sort` sorts those of one source.
-fn sort_rows<R: Record + Into<ArcRecord>>(from: &mut [R], to: &mut [R], sort: impl Fn(&mut [R])) {
+/// Moves arcs from `from` to `to`, stably ordered by source. `sort` sorts the arcs of one source, each packed into a
+/// number with the target before the weight.
+fn sort_rows<R>(from: &mut [R], to: &mut [R], sort: impl Fn(&mut [u64]))
+where
+    R: Record + Into<ArcRecord> + From<ArcRecord>,
+{
     let Some(mut places) = BySource::count(from) else { return move_sorted(from, to) };
+    let mut rows = vec![0; from.len()];
     for record in from {
-        to[places.place((*record).into().source)] = *record;
+        let arc: ArcRecord = (*record).into();
+        rows[places.place(arc.source)] = u64::from(arc.target) << 32 | u64::from(arc.weight);
     }
     let mut begin = 0;
-    // Every place now is where the next source begins.
-    for end in places.begins {
-        let row = &mut to[begin..end as usize];
-        begin = end as usize;
-        if row.len() > 1 {
-            sort(row);
+    // Each place has advanced to where the next source begins.
+    for (number, end) in places.begins.into_iter().enumerate() {
+        let (source, row) = (places.least + number as u32, begin..end as usize);
+        begin = row.end;
+        sort(&mut rows[row.clone()]);
+        for (record, arc) in to[row.clone()].iter_mut().zip(&rows[row]) {
+            *record = ArcRecord { source, target: (arc >> 32) as u32, weight: *arc as u32 }.into();
         }
     }
 }

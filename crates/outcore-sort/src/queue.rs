@@ -185,12 +185,13 @@ impl<R: Placed> MonotoneQueue<R> {
         // The last chunk of a list may be nearly empty.
         let lists = u64::from(count) << LEVEL_BITS;
         let chunks_needed = most.div_ceil(CHUNK_RECORDS as u64) + lists;
+        let cramped = (files.cramped().waiting_records / CHUNK_RECORDS) as u64;
         let mut queue = Self {
             files: files.clone(),
             parent: parent.to_path_buf(),
             directory: None,
             place_count,
-            pool: Pool::new(chunks.min(chunks_needed).max(2) as usize),
+            pool: Pool::new(chunks.min(chunks_needed).min(cramped).max(2) as usize),
             levels: (0..count).map(level).collect(),
             next: 0,
             is_place_spilled: false,

@@ -15,6 +15,8 @@ pub struct Cramped {
     pub sort_records: usize,
     /// Runs merged at a time.
     pub fan_in: usize,
+    /// Records that wait in memory for the row that they belong to.
+    pub waiting_records: usize,
     /// Names numbered in memory; further ones go to disk.
     pub names: u64,
     /// Nodes of a forest, or of a range of one, that are linked in memory.
@@ -44,6 +46,7 @@ impl Cramped {
         run_records: usize::MAX,
         sort_records: usize::MAX,
         fan_in: usize::MAX,
+        waiting_records: usize::MAX,
         names: u64::MAX,
         forest_nodes: u64::MAX,
         kept_bytes: u64::MAX,

@@ -125,8 +125,9 @@ fn files(sim: &Sim) -> Files {
 
 const CRAMPED: Cramped = Cramped {
     chunk_bytes: 3000,
-    run_records: 700,
+    run_records: 350,
     fan_in: 2,
+    waiting_records: 600,
     names: 200,
     kept_bytes: 3000,
     label_bytes: 0,
@@ -229,7 +230,7 @@ fn build_of_several(files: &Files, observer: &dyn Observer) -> Result<Warnings> 
 
 /// Spills names of the old graph to disk.
 fn append(files: &Files, observer: &dyn Observer) -> Result<Warnings> {
-    let cramped = Cramped { names: 400, run_records: 150, read_save: Duration::ZERO, ..CRAMPED };
+    let cramped = Cramped { names: 400, run_records: 75, read_save: Duration::ZERO, ..CRAMPED };
     let mut options = JobOptions { append: Some(GRAPH.into()), work_dir: "/out".into(), ..plain() };
     options.input.paths = vec![SEVERAL[2].into()];
     options.input.rejects = Some(REJECTS.into());
