@@ -23,8 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from harness import places, results
 
-#: Fields of reports that depend on the machine or on the run.
-COUNTERS = re.compile(r"seconds|bytes|memory|version|started|finished|path|schema_hash|per_second|confidence")
+#: Fields of reports that depend on the machine, on the run, or on how records are sorted.
+COUNTERS = re.compile(
+    r"seconds|bytes|memory|version|started|finished|path|schema_hash|per_second|confidence|record_count|run_count|fan_in"
+)
 #: Times and amounts in messages, and lines of progress.
 TIMES = re.compile(r"\d[\d.,]* ?(?:[kKMGT]i?B|B|ms|s|min|h)\b(?:/s)?")
 ENDINGS = (".tsv", "", ".csv", ".jsonl", ".parquet", ".arrow")

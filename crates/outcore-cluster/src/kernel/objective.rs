@@ -306,8 +306,8 @@ impl<'a, O: Objective> Election<'a, O> {
         key: impl Fn(u32) -> (u64, u32),
     ) {
         let least = self.objective.least_equal(&self.visit, self.largest);
-        for (at, (label, sum)) in table.iter().enumerate() {
-            if rates[at] < least {
+        for ((label, sum), &rate) in table.iter().zip(rates) {
+            if rate < least {
                 continue;
             }
             match self.best {

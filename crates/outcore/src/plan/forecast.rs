@@ -149,6 +149,10 @@ pub(super) struct Forecast<'a> {
     pub(super) forest: Option<ForestSize>,
 }
 
+/// Number of lists of arcs that wait, and bytes of a part of one.
+const LISTS: u64 = 768;
+const LIST_BYTES: u64 = 1536;
+
 /// Arcs of an undirected graph that wait for the row of their source, if edges come in random order.
 #[derive(Debug, Clone, Copy, Default)]
 struct Waiting {
@@ -166,7 +170,8 @@ impl Waiting {
         let waiting = count / 2 * ARC_BYTES;
         let spilled = if waiting > queue_bytes / 5 * 4 { count * (edge_bytes + 1) } else { 0 };
         Self {
-            memory_bytes: (waiting + MIB).min(queue_bytes),
+            // The last part of each list may be nearly empty.
+            memory_bytes: (waiting + count.min(LISTS) * LIST_BYTES).min(queue_bytes),
             disk_bytes: spilled / 2,
             written_bytes: spilled,
         }

@@ -52,16 +52,21 @@ fn spilling() -> JobOptions {
     options
 }
 
+/// Returns the files of jobs, with several runs of [`many`] lines.
+fn files(sim: &Sim) -> Files {
+    files_of(sim).with_cramped(Cramped { run_records: 400_000, ..Cramped::NOT })
+}
+
 fn cluster(sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Report> {
     let source = Source::Edges(Box::new(options.clone()));
     // With a minimum weight of merged edges, components need the graph.
     let (method, min_weight) = (Method::Components, 1e-300);
     let clustering = ClusterOptions { method, min_weight, ..ClusterOptions::default() };
-    job::cluster(&files_of(sim), &source, &clustering, Path::new(OUTPUT), observer)
+    job::cluster(&files(sim), &source, &clustering, Path::new(OUTPUT), observer)
 }
 
 fn build(sim: &Sim, options: &JobOptions, observer: &dyn Observer) -> Result<Report> {
-    job::build(&files_of(sim), options, Path::new(GRAPH), observer)
+    job::build(&files(sim), options, Path::new(GRAPH), observer)
 }
 
 type Run = fn(&Sim, &JobOptions, &dyn Observer) -> Result<Report>;
