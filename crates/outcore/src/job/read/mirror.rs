@@ -1,6 +1,6 @@
 //! Arcs of a graph, row by row, from sorted records.
 //!
-//! A run holds an undirected edge once: as the arc of that end which was numbered first. The opposite arc is made here, and
+//! A run holds an undirected edge once, as the arc of the node that was numbered first. The opposite arc is made here, and
 //! waits in a queue for the row of its source, which comes later.
 //!
 //! ```text
@@ -8,10 +8,9 @@
 //!                               |                     +--> row: waiting arcs (smaller targets), then its own
 //!                               `--> opposite --> queue
 //! ```
-//! So an edge is sorted once, repeated edges are combined once, and no row is merged: its waiting arcs arrived in the order
-//! of their targets, and precede its own. A thread does this ahead of the writer. Memory: that of the queue, which spills the
-//! opposites of edges between distant nodes. In a grouped list, nodes that are numbered together are neighbors, and few edges
-//! are that long. Source: time-forward processing (Chiang et al., "External-memory graph algorithms", 1995).
+//! So an edge is sorted once, repeated edges are combined once, and no row is merged: its waiting arcs arrive in the order of
+//! their targets, and precede its own. A thread does this ahead of the writer. Memory: that of the queue, which spills the
+//! opposites of edges between distant nodes. In a grouped list, neighbors have near numbers, so few opposites wait long. Source: time-forward processing (Chiang et al., "External-memory graph algorithms", 1995).
 
 use super::weights::SelfScores;
 use crate::error::Result;
