@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from outcore._call import arguments, call
+from outcore._call import arguments, call, explains_keywords
 from outcore._communities import Communities
 from outcore._graph import Graph
 from outcore._progress import ProgressOption
@@ -116,6 +116,7 @@ def cluster(
 ) -> dict[float, Communities]: ...
 
 
+@explains_keywords
 def cluster(
     edges: EdgeSource,
     *,
@@ -531,6 +532,7 @@ def _without_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if defaults.get(name) != value}
 
 
+@explains_keywords
 def build(
     edges: EdgeSource,
     output: StrPath,
@@ -612,6 +614,7 @@ restart, progress
     return Graph(output, Report(report))
 
 
+@explains_keywords
 def plan(
     edges: EdgeSource,
     *,
@@ -658,6 +661,7 @@ memory, threads, work_dir, profile
     return Plan(call(["plan", "--json"], edges_of(edges), options, False))
 
 
+@explains_keywords
 def score(
     graph: Graph | StrPath,
     communities: Communities | StrPath,
@@ -710,6 +714,7 @@ def score(
     return Score(call(["score", "--json"], source, options, progress))
 
 
+@explains_keywords
 def compare(
     a: Communities | StrPath,
     b: Communities | StrPath,
@@ -783,6 +788,7 @@ def compare(
     return comparison
 
 
+@explains_keywords
 def export(
     graph: Graph | StrPath,
     output: StrPath,

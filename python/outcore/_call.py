@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from outcore import _outcore
 from outcore._progress import ProgressOption, listen
 from outcore._sources import Edges
-from outcore.errors import _made
+from outcore.errors import UsageError, _made, with_keywords
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Keywords of files that are read.
 _FILES = ("fixed", "initial", "match", "nodes")
@@ -73,3 +77,31 @@ def call(
         raise raised from error
     report: dict[str, Any] = json.loads(answer)
     return report
+
+
+def explains_keywords(function: Function) -> Function:
+    """Make the `TypeError` for a keyword that `function` does not have say what the command says of such an option."""
+    known = inspect.signature(function).parameters
+    name = function.__name__
+
+    @functools.wraps(function)
+    def checked(*args: Any, **keywords: Any) -> Any:
+        for keyword in keywords:
+            if keyword not in known:
+                message = f"{name}() has no keyword `{keyword}`"
+                hint = _hint(name, keyword, known)
+                raise TypeError(f"{message}: {hint}" if hint else message)
+        return function(*args, **keywords)
+
+    return checked  # type: ignore[return-value]
+
+
+def _hint(command: str, keyword: str, known: Mapping[str, Any]) -> str | None:
+    """Return what to use in place of a keyword that a function does not have; None if nothing is like it."""
+    try:
+        _outcore.call([command, "--" + keyword.replace("_", "-")], None, None, None)
+    except UsageError as error:
+        hint = with_keywords(error.hint or "")
+        # Some options of the command, such as those of the terminal, are no keywords.
+        return hint if any(f"`{name}" in hint for name in known) else None
+    return None

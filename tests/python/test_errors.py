@@ -43,6 +43,32 @@ def test_a_bad_row_has_its_place() -> None:
 
 
 @pytest.mark.parametrize(
+    ("keyword", "said"),
+    [
+        ("gamma", ": use `resolution`"),
+        ("resolutoin", ": did you mean `resolution`?"),
+        ("random_state", ": use `seed`"),
+        ("maxSize", ": it is spelled `max_size`"),
+        ("n_iterations", ": sweeps end by themselves; to limit their number use `max_sweeps`"),
+        # An option of the command that is no keyword, and what nothing is like.
+        ("quiet", ""),
+        ("zzz", ""),
+    ],
+)
+def test_unknown_keywords_are_explained(keyword: str, said: str, karate: Path) -> None:
+    with pytest.raises(TypeError) as raised:
+        outcore.cluster(karate, **{keyword: 1})  # type: ignore[call-overload]
+    assert str(raised.value) == f"cluster() has no keyword `{keyword}`{said}"
+
+
+def test_functions_name_their_own_keywords(karate: Path) -> None:
+    with pytest.raises(TypeError, match=r"build\(\) has no keyword `method`$"):
+        outcore.build(karate, "g.graph", method="cpm")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"export\(\) has no keyword `outptu`: did you mean `output`\?"):
+        outcore.export("g.graph", outptu="x")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
     ("options", "error", "what"),
     [
         ({"memory": "1MiB"}, outcore.MemoryTooSmallError, 'memory="'),

@@ -83,7 +83,7 @@ pub use outcore_graph::KindNames;
 pub use outcore_graph::ids::{EdgeChunk, Fingerprint, NAME_LIMIT, NameRef};
 pub use outcore_graph::weight::WeightTransform;
 pub use reader::{Batch, EdgeReader};
-pub use sample::{InputSample, SampledEdges, SampledNames, sample};
+pub use sample::{EdgeOrder, InputSample, Repeats, SampledEdges, SampledNames, sample};
 pub use source::ColumnUse;
 pub use stream::TableStream;
 pub use table::silence_decoders;

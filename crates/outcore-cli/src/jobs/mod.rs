@@ -448,15 +448,21 @@ pub(crate) fn note_interrupted(error: Error, output: &Path) -> Error {
 
 /// Returns the plan as text: first the answer, then the figures that it follows from.
 fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u64>) -> String {
+    let has_range = plan.disk_bytes_least < plan.disk_bytes / 4 * 3;
+    let disk = match has_range {
+        true => {
+            format!("{} to {}", format_bytes(plan.disk_bytes_least), format_bytes(plan.disk_bytes))
+        }
+        false => format_bytes(plan.disk_bytes),
+    };
     // With free space, more state is saved from which a job can resume.
     let max = match plan.disk_bytes_most > plan.disk_bytes {
         true => format!(" (up to {}, if free)", format_bytes(plan.disk_bytes_most)),
         false => String::new(),
     };
     let mut text = format!(
-        "takes about {} of memory, {} of disk{max} and {}\n{} or more is enough",
+        "takes about {} of memory, {disk} of disk{max} and {}\n{} or more is enough",
         format_bytes(plan.peak_memory_bytes),
-        format_bytes(plan.disk_bytes),
         format_seconds(plan.seconds),
         MEMORY.of(size_to_type(plan.memory_bytes_min)),
     );
@@ -492,6 +498,9 @@ fn plan_table(plan: &Plan, method: Option<&str>, work_dir: &Path, free: Option<u
         format_bytes(plan.write_bytes),
         format_bytes(plan.program_bytes),
     );
+    if has_range {
+        text += "disk: least for a list in which neighbors appear together, as from a search, most for one in random order\n";
+    }
     text
 }
 

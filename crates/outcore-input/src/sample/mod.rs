@@ -9,6 +9,7 @@
 //! pieces (Chao2; extrapolated as in Colwell et al., 2012), so that names whose edges are close together in the file,
 //! and thus in the same piece, are not taken for frequent ones.
 
+mod order;
 pub(crate) mod pieces;
 mod tally;
 
@@ -20,12 +21,15 @@ use crate::open::{
 use crate::sink::DecodeRoom;
 use crate::source::{FileSample, SampleTask};
 use crate::{BatchMemory, CHUNK_BYTES, InputOptions};
+use order::{OrderSize, SampledOrder};
 use outcore_io::Files;
 use outcore_io::budget::Limits;
 use outcore_io::error::{Error, ErrorKind, Result};
 use pieces::PIECES;
 use std::path::{Path, PathBuf};
 use tally::SampleTally;
+
+pub use order::EdgeOrder;
 
 /// Sample of the input and estimates from it.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +55,7 @@ pub struct InputSample {
     pub sampled: SampledEdges,
     /// Names in the sample.
     pub names: SampledNames,
+    order: SampledOrder,
 }
 
 /// Edges of a sample.
@@ -61,15 +66,38 @@ pub struct SampledEdges {
     pub count: u64,
     /// Edges whose two ends have the same name.
     pub loops: u64,
-    /// Pairs of edges that join the same two names in either order, and the number of those that also have the same
-    /// source.
-    pub repeated_pairs: (u64, u64),
+    /// Repeats of edges that join the same two names in either order, and of those that also have the same source.
+    pub repeats: [Repeats; 2],
     /// Lower bound on the largest share of the edges at one node, if one has many.
     pub hub_share: f64,
     /// Mean bits per weight, as a graph stores weights in groups.
     pub weight_bits: f64,
     /// Whether some weights are fractions.
     pub has_fractions: bool,
+}
+
+/// Edges of a sample that join the same names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repeats {
+    /// Pairs of them.
+    pub pairs: u64,
+    /// Pairs in different pieces; those of one piece count once there.
+    pub across: u64,
+    /// Edges that repeat an earlier one of their piece.
+    pub in_piece: u64,
+    /// Edges that repeat an earlier one of the sample.
+    pub in_sample: u64,
+}
+
+impl Repeats {
+    /// Adds `count` edges that join the same names, in this number of pieces.
+    fn add(&mut self, count: u64, pieces: u64) {
+        self.pairs += count * (count - 1) / 2;
+        self.across += pieces * (pieces - 1) / 2;
+        self.in_piece += count - pieces;
+        self.in_sample += count - 1;
+    }
 }
 
 /// Names of a sample.
@@ -95,25 +123,36 @@ pub struct SampledNames {
 }
 
 impl InputSample {
-    /// Returns the estimated number of edges of the graph: repeated edges count once, loops do not count. The number of
-    /// equal pairs among all edges is that of the sample times the squared ratio of edges to sampled edges. This is too
-    /// high if edges repeat more than once, so the result is limited to what the sample contains.
-    pub fn distinct_edges(&self, directed: bool) -> u64 {
-        let (either, same) = self.sampled.repeated_pairs;
-        let pairs = if directed { same } else { either } as f64;
-        let (edges, sampled) = (self.edges as f64, self.sampled.count.max(1) as f64);
-        let scale = edges / sampled;
-        let repeated = (pairs * scale * scale).min(edges / 2.0).max(pairs * scale);
-        let loops = self.sampled.loops as f64 * scale;
-        (edges - repeated.min(edges * 0.9) - loops).max(1.0).round() as u64
+    /// Returns the estimated number of edges of the graph: repeated edges count once, loops do not count. Pieces show how
+    /// often edges are repeated nearby, and pairs of pieces how often elsewhere. That is too high if edges are repeated more
+    /// than once, so it is at most half of them; `is_best` assumes that half.
+    pub fn distinct_edges(&self, directed: bool, is_best: bool) -> u64 {
+        let repeats = self.repeats(directed);
+        let scale = self.edges as f64 / self.sampled.count.max(1) as f64;
+        let nearby = repeats.in_piece as f64 * scale;
+        let left = self.edges as f64 - nearby;
+        let elsewhere = self.repeated_elsewhere(directed);
+        let elsewhere = if is_best { left / 2.0 } else { elsewhere.min(left / 2.0) };
+        let repeated = (nearby + elsewhere).max(repeats.in_sample as f64 * scale);
+        (self.edges as f64 - repeated - self.sampled.loops as f64 * scale).max(1.0).round() as u64
+    }
+
+    fn repeats(&self, directed: bool) -> &Repeats {
+        &self.sampled.repeats[usize::from(directed)]
+    }
+
+    /// Returns the estimated number of pairs of equal edges that are far from each other.
+    fn repeated_elsewhere(&self, directed: bool) -> f64 {
+        let pairs = |pieces: f64| (pieces * (pieces - 1.0)).max(1.0);
+        let pieces = self.names.pieces as f64;
+        let all = pieces * self.edges as f64 / self.sampled.count.max(1) as f64;
+        self.repeats(directed).across as f64 * pairs(all) / pairs(pieces)
     }
 
     /// Returns a lower bound on the number of edges of the graph. The number of pairs of equal edges bounds the number
     /// of distinct ones from below (Cauchy and Schwarz). The beginning of a file reveals nothing about the rest.
     pub fn distinct_edges_at_least(&self, directed: bool) -> u64 {
-        let (either, same) = self.sampled.repeated_pairs;
-        let (sampled, pairs) =
-            (self.sampled.count as f64, if directed { same } else { either } as f64);
+        let (sampled, pairs) = (self.sampled.count as f64, self.repeats(directed).pairs as f64);
         let (edges, pairs) = if self.is_spread && !self.is_whole {
             // Three standard deviations above the count.
             let scale = self.edges as f64 / sampled.max(1.0);
@@ -123,6 +162,17 @@ impl InputSample {
         };
         let no_loops = 1.0 - self.sampled.loops as f64 / sampled.max(1.0);
         (edges * edges / (edges + 2.0 * pairs).max(1.0) * no_loops) as u64
+    }
+
+    /// Returns the likely order of the edges, and the best one that agrees with the pieces.
+    pub fn orders(&self, directed: bool) -> [EdgeOrder; 2] {
+        self.order.of(&OrderSize {
+            edge_count: self.edges,
+            node_count: self.nodes(),
+            elsewhere: self.repeated_elsewhere(directed),
+            is_whole: self.is_whole,
+            directed,
+        })
     }
 
     /// Returns the likely number of nodes.
@@ -229,6 +279,7 @@ pub fn sample(files: &Files, options: &InputOptions, limits: &Limits) -> Result<
         is_spread: all.is_spread,
         edges: tally.all_edges(text_bytes[0], all.is_whole),
         sampled: tally.edges(),
+        order: tally.order(),
         names: tally.names(text_bytes[1], &all),
     })
 }
@@ -259,6 +310,33 @@ mod tests {
         assert!(found.is_whole && found.is_weighted);
         assert_eq!((found.edges, found.names.distinct, found.names.seen_once), (3, 4, 3));
         assert_eq!((found.names.mean_bytes, found.nodes()), (1.25, 4));
+    }
+
+    /// Pairs in both directions: next to each other, at random places, and not at all.
+    #[test]
+    fn repeated_edges_are_estimated_nearby_and_elsewhere() {
+        let (count, mut state) = (600_000u64, 1u64);
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % 3_000_000
+        };
+        let pairs: Vec<[u64; 2]> = (0..count).map(|_| [next(), next()]).collect();
+        let text = |lines: &mut dyn Iterator<Item = [u64; 2]>| {
+            lines.map(|[a, b]| format!("{a}\t{b}\n")).collect::<String>().into_bytes()
+        };
+        let back = |[a, b]: [u64; 2]| [b, a];
+        let nearby = text(&mut pairs.iter().flat_map(|&pair| [pair, back(pair)]));
+        let mut mixed: Vec<[u64; 2]> = pairs.iter().flat_map(|&pair| [pair, back(pair)]).collect();
+        mixed.sort_unstable_by_key(|pair| pair[0].wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let elsewhere = text(&mut mixed.into_iter());
+        for (lines, share) in [(nearby, 0.5), (elsewhere, 0.5), (text(&mut pairs.into_iter()), 1.0)]
+        {
+            let found = sampled(&[lines]);
+            assert!(!found.is_whole);
+            let measured = found.distinct_edges(false, false) as f64 / found.edges as f64;
+            assert!((share - 0.1..share + 0.1).contains(&measured), "{share} {measured}");
+            assert!(found.distinct_edges(true, false) as f64 > 0.95 * found.edges as f64);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Counts of the names, pairs and weights of a sample, and what follows from them for the whole input.
 
-use super::{SampledEdges, SampledNames};
+use super::order::SampledOrder;
+use super::{Repeats, SampledEdges, SampledNames};
 use crate::Fingerprint;
 use crate::chunk::ParsedChunk;
 use crate::source::FileSample;
@@ -19,6 +20,17 @@ fn hash(name: Fingerprint) -> u64 {
     xxh3_64(bytes.as_flattened())
 }
 
+/// Names of an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair {
+    /// Hash of both names that is independent of their order.
+    names: u64,
+    /// Hash of the source.
+    source: u64,
+    /// Number of the piece.
+    piece: u32,
+}
+
 #[derive(Default)]
 struct Seen {
     count: u32,
@@ -27,6 +39,8 @@ struct Seen {
     last_piece: u64,
     /// Length of the name.
     bytes: u32,
+    /// Number of the name in the sample, if it has one.
+    number: Option<u32>,
 }
 
 /// Counts over all pieces.
@@ -37,9 +51,9 @@ pub(super) struct SampleTally {
     bytes: u64,
     edges: u64,
     names: HashMap<Fingerprint, Seen>,
+    order: SampledOrder,
     loops: u64,
-    /// For each edge, a hash of its two names that is independent of their order, and one that depends on it.
-    pairs: Vec<(u64, u64)>,
+    pairs: Vec<Pair>,
     /// Total bits of weights over all groups, and number of groups.
     weight_bits: (u64, u64),
     has_fractions: bool,
@@ -71,18 +85,21 @@ impl SampleTally {
         self.edges += chunk.edges.edge_count() as u64;
         self.weigh(&chunk.edges.weights);
         for edge in chunk.edges.names.chunks_exact(2) {
-            for name in edge {
-                let seen = self.names.entry(name.fingerprint).or_default();
-                seen.bytes = name.bytes;
+            let ends = [0, 1].map(|end| {
+                let seen = self.names.entry(edge[end].fingerprint).or_default();
+                seen.bytes = edge[end].bytes;
                 seen.count += 1;
                 seen.pieces += u32::from(seen.last_piece != self.pieces);
                 seen.last_piece = self.pieces;
-            }
+                self.order.number(&mut seen.number)
+            });
+            self.order.add(self.pieces, ends);
             let (source, target) = (edge[0].fingerprint, edge[1].fingerprint);
             self.loops += u64::from(source == target);
             if source != target {
                 let (from, to) = (hash(source), hash(target));
-                self.pairs.push((from ^ to, from));
+                let piece = self.pieces as u32;
+                self.pairs.push(Pair { names: from ^ to, source: from, piece });
             }
         }
     }
@@ -118,11 +135,16 @@ impl SampleTally {
         SampledEdges {
             count: self.edges,
             loops: self.loops,
-            repeated_pairs: self.repeated_pairs(),
+            repeats: self.repeats(),
             hub_share: self.hub_share(),
             weight_bits: bits as f64 / groups.max(1) as f64,
             has_fractions: self.has_fractions,
         }
+    }
+
+    /// Returns the edges in their order.
+    pub(super) fn order(&mut self) -> SampledOrder {
+        std::mem::take(&mut self.order)
     }
 
     /// Returns what was counted of names. `listed_bytes` are those of the text of the complete node list, and `all` says
@@ -156,14 +178,22 @@ impl SampleTally {
         if most < HUB_SEEN { 0.0 } else { (seen - 3.0 * seen.sqrt()) / self.edges.max(1) as f64 }
     }
 
-    /// Returns the number of pairs of edges with the same names, and of those that also have the same order.
-    fn repeated_pairs(&mut self) -> (u64, u64) {
+    /// Returns the repeats of edges between the same names in either order, and in the same one.
+    fn repeats(&mut self) -> [Repeats; 2] {
         self.pairs.sort_unstable();
-        let groups = self.pairs.chunk_by(|a, b| a.0 == b.0);
-        let pairs = |count: usize| (count as u64) * (count as u64 - 1) / 2;
-        groups.fold((0, 0), |(either, same), group| {
-            let of_order = group.chunk_by(|a, b| a.1 == b.1).map(|group| pairs(group.len()));
-            (either + pairs(group.len()), same + of_order.sum::<u64>())
-        })
+        let of = |is_same: fn(&Pair, &Pair) -> bool| {
+            let mut all = Repeats::default();
+            let mut pieces = Vec::new();
+            for group in self.pairs.chunk_by(is_same) {
+                pieces.clear();
+                pieces.extend(group.iter().map(|pair| pair.piece));
+                pieces.sort_unstable();
+                pieces.dedup();
+                all.add(group.len() as u64, pieces.len() as u64);
+            }
+            all
+        };
+        let in_order = |a: &Pair, b: &Pair| (a.names, a.source) == (b.names, b.source);
+        [of(|a, b| a.names == b.names), of(in_order)]
     }
 }

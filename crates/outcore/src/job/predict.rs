@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Duplicates;
 use crate::input::{self, InputSample};
 use crate::io::{Files, Tuning, Watch};
-use crate::plan::{self, Clustering, InputSize, Plan};
+use crate::plan::{self, BestOrder, Clustering, InputSize, Plan};
 
 /// Minimum number of edges for a reliable estimate, in a sample from all over the input.
 const SOUND_EDGES: u64 = 10_000;
@@ -74,7 +74,14 @@ fn input_size(sample: &InputSample, sample_bytes: u64, options: &JobOptions) -> 
     let is_sound = sample.is_whole || sample.names.seen_twice >= 100 || is_many;
     let sound = if sample.is_whole { nodes } else { sample.nodes_of_edges_at_least() / 20 * 19 };
     let pairs = (nodes as f64).powi(2) / if options.input.directed { 1.0 } else { 2.0 };
-    let distinct = sample.distinct_edges(options.input.directed).min(pairs as u64).max(1);
+    let directed = options.input.directed;
+    let distinct_edges =
+        |is_best| sample.distinct_edges(directed, is_best).min(pairs as u64).max(1);
+    let distinct = distinct_edges(false);
+    let [order, best] = sample.orders(directed);
+    // Only where neighbors appear together may repeats be far from each other, and yet not in random places.
+    let fewer = best.near_share * distinct.saturating_sub(distinct_edges(true)) as f64;
+    let best = BestOrder { order: best, distinct_edge_count: distinct - fewer as u64 };
     // The beginning of a file says nothing about a node's share of the rest.
     let is_alike = sample.is_whole || sample.is_spread;
     let alike = if is_alike { distinct } else { distinct.min(sample.sampled.count) };
@@ -97,6 +104,8 @@ fn input_size(sample: &InputSample, sample_bytes: u64, options: &JobOptions) -> 
         weight_bits: sample.sampled.weight_bits.max(if is_divided { 22.0 } else { 0.0 }),
         sums_fractions: sample.sampled.has_fractions && options.duplicates == Duplicates::Sum,
         has_self_scores: is_divided,
+        order,
+        best,
         append: None,
     })
 }

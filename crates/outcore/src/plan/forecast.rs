@@ -153,7 +153,7 @@ pub(super) struct Forecast<'a> {
 const LISTS: u64 = 768;
 const LIST_BYTES: u64 = 1536;
 
-/// Arcs of an undirected graph that wait for the row of their source, if edges come in random order.
+/// Arcs of an undirected graph that wait for the row of their source.
 #[derive(Debug, Clone, Copy, Default)]
 struct Waiting {
     memory_bytes: u64,
@@ -165,8 +165,9 @@ struct Waiting {
 impl Waiting {
     /// Predicts the queue with `queue_bytes` of memory; an edge takes `edge_bytes` in a run.
     fn of(input: &InputSize, edge_bytes: u64, queue_bytes: u64) -> Self {
-        let count = input.distinct_edge_count.min(input.edge_count);
-        // Half of the edges lead past the middle node.
+        let count = input.distinct_edge_count.min(input.edge_count) as f64;
+        let count = (count * (1.0 - input.order.near_share)) as u64;
+        // Half of the far edges lead past the middle node.
         let waiting = count / 2 * ARC_BYTES;
         let spilled = if waiting > queue_bytes / 5 * 4 { count * (edge_bytes + 1) } else { 0 };
         Self {

@@ -1,9 +1,10 @@
 //! Input sizes given by the user instead of an input to sample.
 
-use super::InputSize;
+use super::size::{BestOrder, InputSize};
 use crate::error::opt::{EDGES, NODES};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::NODES_MAX;
+use crate::input::EdgeOrder;
 use crate::units::format_count;
 
 /// Maximum number of edges: more are unrealistic, and byte counts might overflow.
@@ -60,6 +61,8 @@ impl GivenSize {
             weight_bits: if is_weighted { WEIGHT_BITS } else { 0.0 },
             sums_fractions: false,
             has_self_scores,
+            order: EdgeOrder::RANDOM,
+            best: BestOrder { order: EdgeOrder::GROUPED, distinct_edge_count: edge_count },
             append: None,
         })
     }

@@ -29,7 +29,7 @@ pub use limits::{at_least, check_limits, too_small};
 use limits::{check_size, memory_bytes_for, note_less_memory};
 
 pub use given::GivenSize;
-pub use size::{AppendSize, InputSize};
+pub use size::{AppendSize, BestOrder, InputSize};
 pub use spark::{Cluster, Here, SparkPlan};
 
 /// Expected memory of the program itself.
@@ -76,6 +76,8 @@ pub struct Plan {
     pub program_bytes: u64,
     /// Peak disk space: runs, then the graph, files of the clustering, and results.
     pub disk_bytes: u64,
+    /// The same if the lines have the best order that agrees with what is known of them: neighbors together.
+    pub disk_bytes_least: u64,
     /// Peak disk space if the disk has enough: runs are then kept until the graph is complete, so that an interrupted
     /// job can resume from them.
     pub disk_bytes_most: u64,
@@ -165,6 +167,18 @@ impl Clustered {
     }
 }
 
+/// Returns the rows of a plan.
+fn stages(job: &Forecast<'_>, clustered: Option<&Clustered>) -> Vec<StagePlan> {
+    let mut stages = vec![job.read()];
+    stages.extend(job.builds_graph().then(|| job.merge()));
+    stages.extend(clustered.iter().flat_map(|own| [own.found.row, own.write]));
+    stages
+}
+
+fn peak_disk_bytes(stages: &[StagePlan]) -> u64 {
+    stages.iter().map(|row| row.disk_bytes).max().unwrap_or(0)
+}
+
 impl Plan {
     /// Plans a job that does I/O with `tuning`, and clusters the graph if `clustering` is given.
     ///
@@ -182,7 +196,13 @@ impl Plan {
         let job = Forecast::new(&input, &limits, tuning, ladder.as_ref());
         let forecast = |wanted: Clustering<'_>| wanted.forecast(&job, &input, limits.threads);
         let clustered = clustering.map(forecast);
-        Self::of(&job, input, limits, clustered.as_ref()).map_err(|error| {
+        let best = {
+            let input = &input.at_best();
+            let job = Forecast::new(input, &limits, tuning, ladder.as_ref());
+            let found = clustering.map(|wanted| wanted.forecast(&job, input, limits.threads));
+            peak_disk_bytes(&stages(&job, found.as_ref()))
+        };
+        Self::of(&job, input, limits, clustered.as_ref(), best).map_err(|error| {
             let too_large = |own: &&Clustered| own.certain_bytes() > limits.memory_bytes;
             let Some(own) = clustered.as_ref().filter(too_large) else { return error };
             let other = clustering.and_then(|wanted| {
@@ -203,15 +223,14 @@ impl Plan {
         input: InputSize,
         limits: Limits,
         clustered: Option<&Clustered>,
+        disk_bytes_at_best: u64,
     ) -> Result<Self> {
         check_size(&limits, &input, clustered)?;
         let least = clustered.map(Clustered::min_limit);
-        let mut stages = vec![job.read()];
-        stages.extend(job.builds_graph().then(|| job.merge()));
-        stages.extend(clustered.iter().flat_map(|own| [own.found.row, own.write]));
+        let stages = stages(job, clustered);
         let sum = |of: fn(&StagePlan) -> u64| stages.iter().map(of).fold(0, u64::saturating_add);
-        let most = |of: fn(&StagePlan) -> u64| stages.iter().map(of).max().unwrap_or(0);
-        let memory_bytes = most(|row| row.memory_bytes);
+        let memory_bytes = stages.iter().map(|row| row.memory_bytes).max().unwrap_or(0);
+        let disk_bytes = peak_disk_bytes(&stages);
         let program_bytes = (PROGRAM_BYTES + memory_bytes / PROGRAM_SHARE).min(SLACK_BYTES);
         Ok(Self {
             input,
@@ -220,8 +239,9 @@ impl Plan {
             write_bytes: sum(|row| row.write_bytes),
             peak_memory_bytes: memory_bytes + program_bytes,
             program_bytes,
-            disk_bytes: most(|row| row.disk_bytes),
-            disk_bytes_most: most(|row| row.disk_bytes).max(job.kept_bytes()),
+            disk_bytes,
+            disk_bytes_least: disk_bytes_at_best.min(disk_bytes),
+            disk_bytes_most: disk_bytes.max(job.kept_bytes()),
             graph_bytes: job.graph_bytes(),
             run_count: job.sorting.run_count,
             seconds: stages.iter().map(|row| row.seconds).sum::<f64>() + job.sample_seconds(),
@@ -234,19 +254,21 @@ impl Plan {
         })
     }
 
-    /// Refuses a job whose files do not fit in `free_bytes`.
+    /// Refuses a job whose files do not fit in `free_bytes`, even if its lines have the best order.
     ///
     /// # Errors
     /// `DiskTooSmall`.
     pub fn check_disk(&self, free_bytes: u64, directory: &std::path::Path) -> Result<()> {
-        if self.disk_bytes <= free_bytes {
+        // Other orders of the lines take more, but what the best one takes is estimated, too.
+        let least_bytes = self.disk_bytes_least / 4 * 3;
+        if least_bytes <= free_bytes {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::DiskTooSmall,
             format!(
-                "the job needs about {} in `{}`, but {} are free",
-                format_bytes(self.disk_bytes),
+                "the job needs at least {} in `{}`, but {} are free",
+                format_bytes(least_bytes),
                 directory.display(),
                 format_bytes(free_bytes)
             ),

@@ -1,6 +1,7 @@
 //! Size of an input, as estimated from a sample, and of the runs, the names and the graph of its edges.
 
 use crate::graph::{GROUP, GraphSize, KindBits};
+use crate::input::EdgeOrder;
 
 /// Size of an input, as estimated from a sample.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -38,10 +39,25 @@ pub struct InputSize {
     pub sums_fractions: bool,
     /// Whether the self scores of nodes are kept until the graph is written.
     pub has_self_scores: bool,
+    /// Order of the lines, as far as it is known.
+    #[serde(skip)]
+    pub order: EdgeOrder,
+    /// Order with which the job takes the least disk space.
+    #[serde(skip)]
+    pub best: BestOrder,
     /// Graph that the edges are added to, if any. All other sizes are those of the new edges alone, and none of their
     /// nodes is assumed to be in the graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub append: Option<AppendSize>,
+}
+
+/// Best order that agrees with what is known of the lines.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BestOrder {
+    /// The order.
+    pub order: EdgeOrder,
+    /// Number of distinct edges.
+    pub distinct_edge_count: u64,
 }
 
 /// Size of a graph that edges are added to.
@@ -69,6 +85,12 @@ impl InputSize {
     /// Returns the number of nodes of the graph that edges are added to; 0 if there is none.
     pub(crate) fn old_nodes(&self) -> u64 {
         self.append.map_or(0, |old| old.node_count)
+    }
+
+    /// Returns the input in its best order.
+    pub(super) fn at_best(&self) -> Self {
+        let BestOrder { order, distinct_edge_count } = self.best;
+        Self { order, distinct_edge_count, ..*self }
     }
 
     /// Predicts the graph.
@@ -117,8 +139,10 @@ impl InputSize {
         // Nodes that occur together have neighboring indexes.
         let first = 1.0 + (nodes.log2() + 1.0) / 7.0 * (1.0 - 0.5 / degree);
         let lists = 0.1 * ((degree + 1.0).log2() + (3.0 * degree).log2()) + 0.75;
-        let mut arc_bytes = others * gap_bits.max(1.5) / 8.0;
-        let mut node_bytes = first + groups * others + lists;
+        let random = others * gap_bits.max(1.5) / 8.0 + (first + groups * others) / degree;
+        let near = self.order.arc_bits / 8.0;
+        let mut arc_bytes = random.min(near + self.order.back_share * (random - near));
+        let mut node_bytes = lists;
         if self.is_weighted {
             arc_bytes += others * (self.weight_bits + self.sum_bits(degree)) / 8.0;
             node_bytes += groups * 2.8;
@@ -141,18 +165,21 @@ impl InputSize {
         self.edge_count
     }
 
-    /// Returns the bytes of `run_count` runs of edges in random order: source steps, gaps between targets, and weights, in
-    /// groups. An order with locality takes as little as a third.
+    /// Returns the bytes of `run_count` runs: source steps, gaps between targets, and weights, in groups.
     pub(super) fn run_bytes(&self, run_count: u64) -> u64 {
+        let order = &self.order;
         let (nodes, records) = (self.node_count.max(2), self.record_count() as f64);
-        let of_run = (records / run_count.max(1) as f64).max(1.0);
+        let of_run = (records / run_count.max(1) as f64 * (1.0 - order.near_share)).max(1.0);
         let source_bits = (2.0 + 5.0 * nodes as f64 / of_run).log2();
         // Of the nodes of a row in one run, only the first is stored in full.
-        let in_row = (of_run / nodes as f64).max(1.0);
+        let in_row = (of_run / nodes as f64).max(order.far_row);
         let gap_bits = (1.0 - 1.0 / in_row) * in_row.log2();
         let target_bits = f64::from(64 - (nodes - 1).leading_zeros()) - gap_bits;
+        let far_bits = source_bits + target_bits;
+        let near_bits = order.near_bits.min(far_bits);
         let weight_bits = if self.is_weighted { self.weight_bits + 0.2 } else { 0.0 };
-        (records * ((source_bits + target_bits + weight_bits) / 8.0 + 0.07)) as u64
+        let bits = far_bits + order.near_share * (near_bits - far_bits) + weight_bits;
+        (records * (bits / 8.0 + 0.07)) as u64
     }
 
     /// Returns the bytes of the file of names, and of that of kinds.

@@ -4,6 +4,7 @@ use super::*;
 use crate::budget::MEMORY_MIN;
 use crate::cluster::{METHODS, Method, WellConnected};
 use crate::graph;
+use crate::input::EdgeOrder;
 use crate::units::{GIB, size_to_type};
 use proptest::prelude::*;
 
@@ -25,6 +26,8 @@ fn input(node_count: u64, edge_count: u64) -> InputSize {
         weight_bits: 10.0,
         sums_fractions: false,
         has_self_scores: false,
+        order: EdgeOrder::RANDOM,
+        best: BestOrder { order: EdgeOrder::GROUPED, distinct_edge_count: edge_count },
         append: None,
     }
 }
@@ -250,6 +253,8 @@ fn plain(node_count: u64, edge_count: u64) -> InputSize {
         weight_bits: 0.0,
         sums_fractions: false,
         has_self_scores: false,
+        order: EdgeOrder::RANDOM,
+        best: BestOrder { order: EdgeOrder::GROUPED, distinct_edge_count: edge_count },
         append: None,
     }
 }
