@@ -195,7 +195,7 @@ impl Numbering {
                 next += 1;
                 next - 1
             } else {
-                (u64::from(random as u32) * u64::from(self.before) >> 32) as u32
+                ((u64::from(random as u32) * u64::from(self.before)) >> 32) as u32
             };
         }
     }
