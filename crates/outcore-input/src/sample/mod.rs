@@ -31,6 +31,10 @@ use tally::SampleTally;
 
 pub use order::EdgeOrder;
 
+/// Minimum number of edges whose order is estimated: it takes a tenth of a second, and fewer edges fit on most disks in any
+/// order.
+const ORDERED_EDGES: u64 = 1 << 24;
+
 /// Sample of the input and estimates from it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -164,8 +168,12 @@ impl InputSample {
         (edges * edges / (edges + 2.0 * pairs).max(1.0) * no_loops) as u64
     }
 
-    /// Returns the likely order of the edges, and the best one that agrees with the pieces.
+    /// Returns the likely order of the edges, and the best one that agrees with the pieces; both random if there are
+    /// few edges.
     pub fn orders(&self, directed: bool) -> [EdgeOrder; 2] {
+        if self.edges < ORDERED_EDGES {
+            return [EdgeOrder::RANDOM; 2];
+        }
         self.order.of(&OrderSize {
             edge_count: self.edges,
             node_count: self.nodes(),

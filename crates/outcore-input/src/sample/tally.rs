@@ -184,7 +184,7 @@ impl SampleTally {
         let of = |is_same: fn(&Pair, &Pair) -> bool| {
             let mut all = Repeats::default();
             let mut pieces = Vec::new();
-            for group in self.pairs.chunk_by(is_same) {
+            for group in self.pairs.chunk_by(is_same).filter(|group| group.len() > 1) {
                 pieces.clear();
                 pieces.extend(group.iter().map(|pair| pair.piece));
                 pieces.sort_unstable();
