@@ -169,16 +169,15 @@ impl InputSample {
     }
 
     /// Returns the likely order of the edges, and the best one that agrees with the pieces; both random if there are
-    /// few edges.
+    /// few edges, or all are in the sample.
     pub fn orders(&self, directed: bool) -> [EdgeOrder; 2] {
-        if self.edges < ORDERED_EDGES {
+        if self.is_whole || self.edges < ORDERED_EDGES {
             return [EdgeOrder::RANDOM; 2];
         }
         self.order.of(&OrderSize {
             edge_count: self.edges,
             node_count: self.nodes(),
             elsewhere: self.repeated_elsewhere(directed),
-            is_whole: self.is_whole,
             directed,
         })
     }

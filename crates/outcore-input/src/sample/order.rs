@@ -11,6 +11,7 @@
 //! Cost: a sort of the edges of the sample. Memory: 8 bytes per edge.
 
 use outcore_graph::ArcRecord;
+use outcore_graph::weight::Weight;
 use outcore_sort::Record;
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -18,8 +19,11 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Minimum number of adjacent edges of one source that count as a list of its neighbors.
 const LIST_EDGES: usize = 16;
 
+/// Maximum number of nodes before a piece, so that its names have numbers, too, and differences of numbers fit.
+const MOST_BEFORE: f64 = (1u32 << 31) as f64;
+
 /// Order of the edges of an input.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EdgeOrder {
     /// Share of the edges whose two ends get numbers where these edges are.
     pub near_share: f64,
@@ -57,8 +61,6 @@ pub(crate) struct OrderSize {
     pub(crate) node_count: u64,
     /// Pairs of equal edges that are far from each other.
     pub(crate) elsewhere: f64,
-    /// Whether the sample is all of it.
-    pub(crate) is_whole: bool,
     pub(crate) directed: bool,
 }
 
@@ -112,13 +114,12 @@ impl SampledOrder {
         let share = |count: u64| count as f64 / self.edges.len() as f64;
         let visiting = share(visitors) * size.edge_count as f64;
         let nodes = size.node_count.max(1) as f64;
-        let visits = if size.is_whole { 0.0 } else { visiting / nodes };
         let mut numbers = vec![u32::MAX; self.name_count as usize];
         let mut sums = Sums::default();
         for (at, edges) in pieces.iter().enumerate() {
             let place = (at as f64 + 0.5) / pieces.len() as f64;
-            let unseen = (1.0 - place).powf(visits);
-            let before = if size.is_whole { 0.0 } else { nodes * (1.0 - unseen * (1.0 - place)) };
+            let unseen = (1.0 - place).powf(visiting / nodes);
+            let before = (nodes * (1.0 - unseen * (1.0 - place))).min(MOST_BEFORE);
             let numbering = Numbering { piece: at as u64, unseen, before: before as u32 };
             numbering.number(edges, &mut numbers);
             sums.add(edges, &numbers, numbering.before, size.directed);
@@ -204,7 +205,8 @@ impl Numbering {
 impl Sums {
     /// Adds the edges of a piece, before which there are `before` nodes.
     fn add(&mut self, edges: &[[u32; 2]], numbers: &[u32], before: u32, directed: bool) {
-        let arc = |[source, target]: [u32; 2]| ArcRecord { source, target, weight: ONE };
+        let arc =
+            |[source, target]: [u32; 2]| ArcRecord { source, target, weight: Weight::ONE.code() };
         let edges = edges.iter().map(|edge| edge.map(|name| numbers[name as usize]));
         let sorted = |ends: [u32; 2]| {
             if directed { ends } else { [ends[0].min(ends[1]), ends[0].max(ends[1])] }
@@ -270,8 +272,6 @@ fn encoded_bytes(records: &[ArcRecord]) -> u64 {
     bytes.len() as u64
 }
 
-const ONE: u32 = outcore_graph::weight::Weight::ONE.code();
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,7 +279,7 @@ mod tests {
     /// Lines of a list: pieces of pairs of names.
     fn order(pieces: &[Vec<[u32; 2]>], size: &OrderSize) -> [EdgeOrder; 2] {
         let mut sample = SampledOrder::default();
-        let mut numbers = vec![None; size.node_count as usize];
+        let mut numbers = vec![None; 1 << 20];
         for (piece, edges) in (1..).zip(pieces) {
             for edge in edges {
                 let edge = edge.map(|name| sample.number(&mut numbers[name as usize]));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     fn size(edge_count: u64, node_count: u64) -> OrderSize {
-        OrderSize { edge_count, node_count, elsewhere: 0.0, is_whole: false, directed: false }
+        OrderSize { edge_count, node_count, elsewhere: 0.0, directed: false }
     }
 
     fn random(seed: u64, below: u32) -> u32 {
@@ -337,13 +337,14 @@ mod tests {
         assert_eq!((best.near_share, best.back_share), (1.0, 0.0));
     }
 
-    /// Nothing is estimated of an input that is in the sample as a whole.
+    /// An estimate of the nodes may be beyond what a graph can have.
     #[test]
-    fn all_edges_of_a_whole_sample_are_near() {
-        let whole = OrderSize { is_whole: true, ..size(3, 4) };
-        let [likely, _] = order(&[vec![[0, 1], [1, 2], [3, 0]]], &whole);
-        assert_eq!(likely.near_share, 1.0);
-        let none = order(&[], &whole);
-        assert_eq!(none, [EdgeOrder::RANDOM; 2]);
+    fn any_size_has_an_order() {
+        let chain = [(0..1000).map(|at| [at, at + 1]).collect()];
+        for (edges, nodes) in [(1, 1), (1 << 44, 1 << 44), (u64::MAX, 1), (1, u64::MAX)] {
+            let [likely, _] = order(&chain, &size(edges, nodes));
+            assert!((0.0..=1.0).contains(&likely.near_share), "{likely:?}");
+        }
+        assert_eq!(order(&[], &size(1, 1)), [EdgeOrder::RANDOM; 2]);
     }
 }

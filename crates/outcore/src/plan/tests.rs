@@ -444,3 +444,17 @@ fn the_largest_jobs_can_be_planned() {
         assert!(plan.disk_bytes < 24 * edges && plan.read_bytes > 20 * edges);
     }
 }
+
+/// A list in random order takes more disk space than one in which neighbors are together: only what the least does not
+/// allow is refused.
+#[test]
+fn a_job_is_refused_for_its_least_disk_space() {
+    let limits = Limits { memory_bytes: GIB, threads: 2 };
+    let given = plain(20_000_000, 1_000_000_000);
+    let plan = Plan::new(given, limits, &Tuning::default(), None).unwrap();
+    assert!(plan.disk_bytes_least < plan.disk_bytes / 2, "{plan:?}");
+    assert!(plan.disk_bytes <= plan.disk_bytes_most);
+    assert!(plan.check_disk(plan.disk_bytes_least, ".".as_ref()).is_ok());
+    let refused = plan.check_disk(plan.disk_bytes_least / 2, ".".as_ref()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::DiskTooSmall);
+}
