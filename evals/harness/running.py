@@ -22,6 +22,8 @@ from typing import IO
 from .places import KIB, MIB, relative
 
 SAMPLE_SECONDS = 0.05
+# Disk space of many files is sampled less often, so that sampling takes at most this share of a core.
+SAMPLE_SHARE = 0.01
 OUTPUT_TAIL_BYTES = 2000
 
 
@@ -111,8 +113,11 @@ class DiskWatch:
             self._peak = max(self._peak, disk_bytes(self._paths))
 
     def _run(self) -> None:
-        while not self._stop.wait(SAMPLE_SECONDS):
+        pause = SAMPLE_SECONDS
+        while not self._stop.wait(pause):
+            started = time.monotonic()
             self._peak = max(self._peak, disk_bytes(self._paths))
+            pause = max(SAMPLE_SECONDS, (time.monotonic() - started) / SAMPLE_SHARE)
 
     @property
     def peak_bytes(self) -> int:
