@@ -19,7 +19,7 @@ use crate::base::arcs::add_weights_where;
 use crate::base::hash::mix;
 use crate::base::parallel::{PerThread, piece_nodes};
 use crate::base::rows::{RowPart, RowsAhead};
-use crate::drive::gather::Gathering;
+use crate::drive::gather::{Gathering, GroupSpan};
 use crate::drive::groups::CommunitySums;
 use crate::finish::portions::{portion_end, portion_records};
 use crate::kernel::cache::BlockSource;
@@ -118,15 +118,14 @@ pub(crate) fn contract(
         _ => Vec::new(),
     };
     let holdings = Holdings { counts, ..carried };
-    let (groups, group_count) = (division.groups, division.classes.len());
     let gathering = match division.within {
-        None => Gathering::within(place.sort_bytes, source, groups, group_count),
+        None => Gathering::within(place.sort_bytes, source, division, sums.needs_cuts()),
         Some(_) => None,
     };
     let is_complete = if let Some(gathering) = gathering {
         source.count_scan();
         let mut merge = LevelMerge::new(division, &holdings, sums, files, place)?;
-        gathering.for_each(tick, &mut |records| merge.take(records))?;
+        gathering.for_each(tick, &mut |span| merge.take_span(span))?;
         merge.finish()?
     } else {
         match emit(source, division, sums.needs_cuts(), files, place, tick)? {
@@ -454,21 +453,47 @@ fn push_loops(loops: &[f64], sorter: &mut Sorter<ArcRecord>) -> Result<()> {
     Ok(())
 }
 
+/// Weights of the arcs of a group.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct GroupArcs {
+    /// To other groups.
+    arcs: f64,
+    /// Inside the group.
+    loops: f64,
+    /// To groups of other classes, if these are needed.
+    cut: f64,
+}
+
+impl GroupArcs {
+    #[inline]
+    pub(crate) fn add(&mut self, record: ArcRecord, classes: Option<&[u32]>) {
+        let ArcRecord { source, target, weight } = record;
+        let weight = Weight::from_code(weight).value();
+        if target == source {
+            self.loops += weight;
+            return;
+        }
+        self.arcs += weight;
+        if classes.is_some_and(|of| of[target as usize] != of[source as usize]) {
+            self.cut += weight;
+        }
+    }
+}
+
 /// Merge of sorted records into the next level, and into the sums of its classes.
 struct LevelMerge<'a> {
     division: &'a Division<'a>,
     holdings: &'a Holdings,
     writer: GraphWriter,
     sums: &'a mut dyn CommunitySums,
-    needs_cuts: bool,
+    /// Class of each group, if cuts are needed.
+    classes: Option<&'a [u32]>,
     /// Last pair of groups, and the number of pairs that may follow; `None` if there were more.
     last: (u32, u32),
     left: Option<u64>,
     /// Current group, and the sums of its records.
     group: u32,
-    arcs: f64,
-    loops: f64,
-    cut: f64,
+    of_group: GroupArcs,
 }
 
 impl<'a> LevelMerge<'a> {
@@ -486,29 +511,43 @@ impl<'a> LevelMerge<'a> {
             keep_loops: true,
         };
         let writer = GraphWriter::create(files, place.directory, &options)?;
-        let (group, arcs, loops, cut) = (0, 0.0, 0.0, 0.0);
-        let (last, left) = ((0, 0), Some(place.most_arcs));
-        let needs_cuts = sums.needs_cuts();
-        Ok(Self {
-            division,
-            holdings,
-            writer,
-            sums,
-            needs_cuts,
-            last,
-            left,
-            group,
-            arcs,
-            loops,
-            cut,
-        })
+        let classes = sums.needs_cuts().then_some(division.classes);
+        let (last, left, group) = ((0, 0), Some(place.most_arcs), 0);
+        let of_group = GroupArcs::default();
+        Ok(Self { division, holdings, writer, sums, classes, last, left, group, of_group })
     }
 
     /// Takes the next records; breaks if there are too many arcs.
     fn take(&mut self, records: &[ArcRecord]) -> Result<ControlFlow<()>> {
         self.writer.push(records)?;
-        records.iter().for_each(|record| self.add(record));
-        Ok(self.left.map_or(ControlFlow::Break(()), |_| ControlFlow::Continue(())))
+        let mut pairs = 0;
+        for &record in records {
+            while self.group < record.source {
+                self.end_group();
+            }
+            self.of_group.add(record, self.classes);
+            let pair = (record.source, record.target);
+            pairs += u64::from(record.source != record.target && pair != self.last);
+            self.last = pair;
+        }
+        Ok(self.leave_room(pairs))
+    }
+
+    /// Takes the next groups; breaks if there are too many arcs.
+    fn take_span(&mut self, span: &GroupSpan) -> Result<ControlFlow<()>> {
+        self.writer.push(&span.records)?;
+        self.writer.count_combined(span.combined);
+        for &sums in &span.sums {
+            self.of_group = sums;
+            self.end_group();
+        }
+        let pairs = span.records.iter().filter(|record| record.source != record.target);
+        Ok(self.leave_room(pairs.count() as u64))
+    }
+
+    fn leave_room(&mut self, pairs: u64) -> ControlFlow<()> {
+        self.left = self.left.and_then(|left| left.checked_sub(pairs));
+        self.left.map_or(ControlFlow::Break(()), |_| ControlFlow::Continue(()))
     }
 
     /// Finishes the level and the sums of its classes; returns false if it has too many arcs.
@@ -524,33 +563,11 @@ impl<'a> LevelMerge<'a> {
         Ok(true)
     }
 
-    #[inline]
-    fn add(&mut self, record: &ArcRecord) {
-        while self.group < record.source {
-            self.end_group();
-        }
-        let weight = Weight::from_code(record.weight).value();
-        if record.target == record.source {
-            self.loops += weight;
-            return;
-        }
-        self.arcs += weight;
-        let pair = (record.source, record.target);
-        if pair != self.last {
-            self.last = pair;
-            self.left = self.left.and_then(|left| left.checked_sub(1));
-        }
-        let classes = self.division.classes;
-        if self.needs_cuts && classes[record.target as usize] != classes[record.source as usize] {
-            self.cut += weight;
-        }
-    }
-
     fn end_group(&mut self) {
         let class = self.division.classes[self.group as usize];
-        let (group, strength) = (self.group as usize, self.arcs + 2.0 * self.loops);
-        self.sums.add_node(class, self.holdings, group, strength, self.cut);
-        (self.arcs, self.loops, self.cut) = (0.0, 0.0, 0.0);
+        let GroupArcs { arcs, loops, cut } = std::mem::take(&mut self.of_group);
+        let (group, strength) = (self.group as usize, arcs + 2.0 * loops);
+        self.sums.add_node(class, self.holdings, group, strength, cut);
         self.group += 1;
     }
 }

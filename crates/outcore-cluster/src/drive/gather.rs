@@ -1,7 +1,7 @@
-//! Arcs between groups, gathered in memory group by group: the records that a sort of all arcs would return.
+//! Arcs between groups, gathered in memory group by group: the records that a sort of all arcs would return, combined.
 //!
 //! ```text
-//!  blocks in memory --rows of the group's nodes--> (other group, weight) --sorted--> records of the group
+//!  blocks in memory --rows of the group's nodes--> (other group, weight) --sorted--> one record a pair, sums of the group
 //! ```
 //!
 //! If the blocks of a level stay in memory, the rows of a group's nodes can be visited one after the other. Their arcs
@@ -18,9 +18,10 @@
 
 use crate::base::arcs::add_weights_where;
 use crate::base::parallel::{PIECE_ARCS, PerThread, for_chunks};
+use crate::drive::contract::{Division, GroupArcs};
 use crate::kernel::cache::BlockSource;
 use outcore_graph::weight::Weight;
-use outcore_graph::{ArcRecord, ArcScratch, Block};
+use outcore_graph::{ArcRecord, ArcScratch, Block, Combiner, Duplicates};
 use outcore_io::error::Result;
 use outcore_io::prefetch;
 use std::iter::repeat;
@@ -37,6 +38,8 @@ const ONE: u32 = Weight::ONE.code();
 pub(crate) struct Gathering<'a> {
     blocks: Vec<Arc<Block>>,
     groups: &'a [u32],
+    /// Class of each group, if the weight of arcs between classes is needed.
+    classes: Option<&'a [u32]>,
     /// Number of arcs per group.
     arcs: Vec<u32>,
     /// Positions in `members` where the nodes of each group begin, and the end of the last group.
@@ -46,10 +49,15 @@ pub(crate) struct Gathering<'a> {
     batch_arcs: u64,
 }
 
-/// Consecutive groups, and their records.
-struct GroupSpan {
+/// Consecutive groups.
+pub(crate) struct GroupSpan {
     groups: Range<usize>,
-    records: Vec<ArcRecord>,
+    /// Arcs and loops of the groups, each once.
+    pub(crate) records: Vec<ArcRecord>,
+    /// Number of arcs that were combined with others.
+    pub(crate) combined: u64,
+    /// Weights of the arcs of each group.
+    pub(crate) sums: Vec<GroupArcs>,
 }
 
 /// Rows of the nodes of a group.
@@ -73,18 +81,22 @@ struct Worker {
 }
 
 impl<'a> Gathering<'a> {
-    /// Arranges the nodes by their groups if all blocks are in memory, and `bytes` suffice for the largest group.
+    /// Arranges the nodes by their groups if all blocks are in memory, and `bytes` suffice for the largest group. Cuts are
+    /// summed if `needs_cuts`.
     pub(crate) fn within(
         bytes: u64,
         source: &BlockSource<'_>,
-        groups: &'a [u32],
-        group_count: usize,
+        division: &Division<'a>,
+        needs_cuts: bool,
     ) -> Option<Self> {
         let blocks = source.all_kept()?;
+        let (groups, classes) = (division.groups, division.classes);
+        let group_count = classes.len();
         let arranged = 4 * groups.len() as u64 + 8 * (group_count as u64 + 1);
-        // Memory of two batches, each with as many loops as arcs, and of keys and rows of the largest groups for each
-        // thread.
-        let arc_bytes = (4 * size_of::<ArcRecord>() + 32 * rayon::current_num_threads()) as u64;
+        // Memory of two batches, each with as many groups and loops as arcs, and of keys and rows of the largest groups
+        // for each thread.
+        let of_batch = 2 * size_of::<ArcRecord>() + size_of::<GroupArcs>();
+        let arc_bytes = (2 * of_batch + 32 * rayon::current_num_threads()) as u64;
         let batch_arcs = (bytes.checked_sub(arranged)? / arc_bytes).min(BATCH_ARCS);
         let (mut arcs, mut starts) = (vec![0u32; group_count], vec![0; group_count + 1]);
         for block in &blocks {
@@ -111,18 +123,19 @@ impl<'a> Gathering<'a> {
             *start -= 1;
             members[*start as usize] = node as u32;
         }
-        Some(Self { blocks, groups, arcs, starts, members, batch_arcs })
+        let classes = needs_cuts.then_some(classes);
+        Some(Self { blocks, groups, classes, arcs, starts, members, batch_arcs })
     }
 
-    /// Passes the records of all groups to `visit`, ordered like those of a sort: the arcs between groups, and the
-    /// weight inside each group as its loop, until `visit` breaks. Calls `tick` for each batch.
+    /// Passes all groups to `visit` until it breaks, with their records ordered like those of a sort: the arcs between
+    /// groups, and the weight inside each group as its loop. Calls `tick` for each batch.
     ///
     /// # Errors
     /// Those of reading, of `tick` and of `visit`.
     pub(crate) fn for_each(
         &self,
         tick: &dyn Fn() -> Result<()>,
-        visit: &mut (dyn FnMut(&[ArcRecord]) -> Result<ControlFlow<()>> + Send),
+        visit: &mut (dyn FnMut(&GroupSpan) -> Result<ControlFlow<()>> + Send),
     ) -> Result<()> {
         let workers = PerThread::new(Worker::default);
         let (mut begin, mut gathered) = (0, Vec::new());
@@ -139,8 +152,7 @@ impl<'a> Gathering<'a> {
             let mut take = || {
                 let mut flow = ControlFlow::Continue(());
                 for part in &gathered {
-                    let GroupSpan { records, .. } = part;
-                    flow = visit(records)?;
+                    flow = visit(part)?;
                     if flow.is_break() {
                         break;
                     }
@@ -173,8 +185,10 @@ impl<'a> Gathering<'a> {
                 break;
             }
             total += arcs;
-            let records = Vec::with_capacity(arcs as usize + end - *begin);
-            parts.push(GroupSpan { groups: *begin..end, records });
+            let (groups, count) = (*begin..end, end - *begin);
+            let records = Vec::with_capacity(arcs as usize + count);
+            let sums = Vec::with_capacity(count);
+            parts.push(GroupSpan { groups, records, combined: 0, sums });
             *begin = end;
         }
         parts
@@ -182,6 +196,7 @@ impl<'a> Gathering<'a> {
 
     fn gather(&self, part: &mut GroupSpan, worker: &mut Worker) -> Result<()> {
         let Worker { arcs, rows: [now, next], keys } = worker;
+        let mut combiner = Combiner::new(Duplicates::Sum);
         self.decode(part.groups.start, arcs, next)?;
         for group in part.groups.clone() {
             std::mem::swap(now, next);
@@ -194,13 +209,17 @@ impl<'a> Gathering<'a> {
                 keys.push(key(group as u32, weight));
             }
             keys.sort_unstable();
-            let record = |&key: &u64| ArcRecord {
-                source: group as u32,
-                target: (key >> 32) as u32,
-                weight: key as u32,
-            };
-            part.records.extend(keys.iter().map(record));
+            let mut sums = GroupArcs::default();
+            for &key in &*keys {
+                let (target, weight) = ((key >> 32) as u32, key as u32);
+                let record = ArcRecord { source: group as u32, target, weight };
+                sums.add(record, self.classes);
+                part.records.extend(combiner.add(record));
+            }
+            part.sums.push(sums);
         }
+        part.records.extend(combiner.take());
+        part.combined = combiner.combined_counts().0;
         Ok(())
     }
 
@@ -245,6 +264,9 @@ impl<'a> Gathering<'a> {
             let others = filled;
             for (&target, code) in targets.iter().zip(codes.iter().copied().chain(repeat(ONE))) {
                 let other = self.groups[target as usize];
+                if let Some(classes) = self.classes {
+                    prefetch(classes, other as usize);
+                }
                 keys[filled] = key(other, code);
                 filled += usize::from(other != group as u32);
             }
