@@ -151,6 +151,26 @@ proptest! {
         prop_assert_eq!(found.measures.code_length.is_some(), method == Method::MapEquation);
     }
 
+    /// Whatever the method, no node of a graph that is not large gains by leaving its community.
+    #[test]
+    fn no_move_of_a_single_node_improves_a_result(
+        edges in undirected(),
+        (method, resolution) in prop_oneof![methods(), Just((Method::Modularity, 4.0)), Just((Method::Cpm, 0.5))],
+        seed in 0..1000u64,
+        trials in prop_oneof![Just(None), Just(Some(1))],
+        size in prop_oneof![Just(SizeClass::Small), Just(SizeClass::Medium)],
+    ) {
+        let graph = edges.graph();
+        let options = ClusterOptions { method, resolution: vec![resolution], seed, trials, ..ClusterOptions::default() };
+        let (given, limits) = (GivenLabels::default(), as_size(size));
+        let found = cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &Silent).unwrap();
+        let mut oracle = OracleLevels::new((method, resolution), options.cycles, seed);
+        let level = level(&edges, method);
+        oracle.scale_to(&level);
+        let gain = oracle.best_single_move(&level, found.labels());
+        prop_assert!(gain < 1e-9, "{gain}");
+    }
+
     /// A minimum weight gives the same result as a graph built without lighter arcs.
     #[test]
     fn a_minimum_weight_equals_a_graph_without_lighter_arcs(

@@ -245,6 +245,7 @@ pub(crate) fn find<O: Sums>(
         state = first.without_fragments(&mut level, state)?;
     }
     let labels = first.at_least_given(&mut level, state.labels)?;
+    let labels = first.settled(&mut level, labels)?;
     let labels = first.divided_otherwise(&mut level, labels)?;
     level.source.release();
     Ok(first.outcome(labels))
@@ -359,6 +360,37 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
             };
             progress = Progress::new(state.labels.len());
         }
+    }
+
+    /// Moves nodes until no move of a single node improves the objective, except in a large graph.
+    ///
+    /// The sweeps before visit only neighbors of what moved. However, a move also changes the size or the strength of
+    /// both communities, and so what their other members gain elsewhere.
+    fn settled(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+    ) -> Result<Vec<AtomicU32>> {
+        if self.job.size_class() == SizeClass::Large {
+            return Ok(labels);
+        }
+        // A resumed job settles again from the last checkpoint before.
+        let saves = self.saves.take();
+        let (_, mut state) = self.measured(level, labels)?;
+        let most = self.most_sweeps(LEVEL_SWEEPS);
+        let goes_on = |done, moved| done < most && moved > 0;
+        for _ in 0..most {
+            let (progress, before) = (Progress::new(level.node_count()), self.history.clone());
+            if self.sweeps(level, &mut state, progress, goes_on)? == 0 {
+                // What only confirms that nothing moves is work, but no sweep of the result.
+                let (arcs, scans) = (self.history.arcs, self.history.sweeps.scans);
+                self.history = History { arcs, ..before };
+                self.history.sweeps.scans = scans;
+                break;
+            }
+        }
+        self.saves = saves;
+        Ok(state.labels)
     }
 
     /// Returns whether the number of input nodes in each node is needed.

@@ -194,9 +194,8 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         &mut self,
         level: &mut Level<'_, '_>,
         labels: Vec<AtomicU32>,
-    ) -> Result<Vec<u32>> {
-        let into = |labels: Vec<AtomicU32>| labels.into_iter().map(AtomicU32::into_inner).collect();
-        let Some(given) = self.warm.given.take() else { return Ok(into(labels)) };
+    ) -> Result<Vec<AtomicU32>> {
+        let Some(given) = self.warm.given.take() else { return Ok(labels) };
         let mut labels = labels;
         if self.warm.step.is_none() {
             let (quality, found) = self.measured(level, labels)?;
@@ -212,7 +211,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             }
         }
         given.discard();
-        Ok(into(labels))
+        Ok(labels)
     }
 
     /// Clusters from scratch, with all starts.

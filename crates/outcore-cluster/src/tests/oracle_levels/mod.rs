@@ -139,15 +139,55 @@ impl OracleLevels {
 
     /// Returns the label of each node before the closing.
     pub(crate) fn cluster(&mut self, level: &OracleLevel) -> Vec<u32> {
+        self.scale_to(level);
+        self.share_starts(level);
+        let mut labels = self.begin(level, 0, self.seed);
+        self.dissolve(level, &mut labels);
+        self.settle(level, &mut labels);
+        labels
+    }
+
+    /// Takes resolutions of the constant Potts model in units of the mean weight of a graph.
+    pub(crate) fn scale_to(&mut self, level: &OracleLevel) {
         let arcs: Vec<f64> = level.arcs.iter().flatten().map(|&(_, w)| w).collect();
         self.mean = arcs.iter().sum::<f64>() / arcs.len().max(1) as f64;
         if self.method == Method::Cpm {
             self.resolution *= self.mean;
         }
-        self.share_starts(level);
-        let mut labels = self.begin(level, 0, self.seed);
-        self.dissolve(level, &mut labels);
-        labels
+    }
+
+    /// Returns the largest improvement of the objective if one node moves to the community of a neighbor, or, by the
+    /// constant Potts model, is alone.
+    pub(crate) fn best_single_move(&self, level: &OracleLevel, labels: &[u32]) -> f64 {
+        let before = self.quality(level, labels);
+        let mut moved = labels.to_vec();
+        let mut most = f64::NEG_INFINITY;
+        let alone = (self.method == Method::Cpm).then_some(u32::MAX);
+        for v in 0..labels.len() {
+            for to in level.weights(v, labels).into_keys().chain(alone) {
+                moved[v] = to;
+                most = most.max(self.quality(level, &moved) - before);
+            }
+            moved[v] = labels[v];
+        }
+        most
+    }
+
+    /// Lets all nodes of a graph that is not large move until none does.
+    fn settle(&mut self, level: &OracleLevel, labels: &mut [u32]) {
+        let mut moves = self.size != OracleSize::Large;
+        self.fill_free(labels);
+        while moves {
+            let (mut active, before) = (vec![true; labels.len()], self.sweeps);
+            moves = self.sweep(level, self.seed, labels, None, &mut active) > 0;
+            if !moves {
+                self.sweeps = before;
+            }
+            let mut goes_on = moves;
+            while goes_on {
+                goes_on = self.sweep(level, self.seed, labels, None, &mut active) > 0;
+            }
+        }
     }
 
     /// Returns the number of communities that maximize modularity, and the number of sweeps to find them.

@@ -106,8 +106,9 @@ impl<O: Sums> Multilevel<'_, '_, O> {
     pub(super) fn divided_otherwise(
         &mut self,
         level: &mut Level<'_, '_>,
-        labels: Vec<u32>,
+        labels: Vec<AtomicU32>,
     ) -> Result<Vec<u32>> {
+        let labels: Vec<u32> = labels.into_iter().map(AtomicU32::into_inner).collect();
         let (first, nodes) = (labels.first().copied().unwrap_or(0), labels.len());
         if !O::COUNTS_CUTS || nodes < 2 || labels.iter().any(|&label| label != first) {
             return Ok(labels);
