@@ -5,8 +5,9 @@
 
 use outcore::cluster::METHODS as OURS;
 use outcore::error::opt::{
-    COLUMNS, DELIMITER, DIRECTED, IGNORE_WEIGHTS, INITIAL, LEVELS, LIKE, MAX_SIZE, MAX_SWEEPS,
-    MEMORY, METHOD, MIN_SIZE, MIN_WEIGHT, OUTPUT, RESOLUTION, SEED, SELF_LOOPS, THREADS, TRIALS,
+    COLUMNS, DELIMITER, DIRECTED, FIXED, IGNORE_WEIGHTS, INITIAL, LEVELS, LIKE, MAX_SIZE,
+    MAX_SWEEPS, MEMORY, METHOD, MIN_SIZE, MIN_WEIGHT, OUTPUT, QUIET, RECORDED_TELEPORTATION,
+    RESOLUTION, SEED, SELF_LOOPS, THREADS, TRIALS, TWO_MODE, WEIGHT_TRANSFORM, WELL_CONNECTED,
     WORK_DIR,
 };
 use outcore::error::{Opt, Text};
@@ -68,7 +69,8 @@ const OPTIONS: &[(&str, Ours, &str)] = &[
     ),
     ("N num-trials n-trials restarts n-starts nstart", || TRIALS, "use {}"),
     (
-        "n-iterations iterations n-iter max-iter max-iterations maximum-iterations",
+        "n-iterations iterations n-iter max-iter max-iterations maximum-iterations core-loop-limit core-level-limit \
+         tune-iteration-limit M L T",
         || MAX_SWEEPS,
         "sweeps end by themselves; to limit their number use {}",
     ),
@@ -81,12 +83,38 @@ const OPTIONS: &[(&str, Ours, &str)] = &[
     ("unweighted no-weights ignore-edge-weights", || IGNORE_WEIGHTS, "use {}"),
     ("undirected u", || DIRECTED, "leave it out: edges are undirected unless {} is given"),
     ("two-level 2", || LEVELS, "leave it out: communities are on one level unless {} is given"),
-    ("tree ftree hierarchy", || LEVELS.of("tree"), "use {}"),
+    ("tree ftree hierarchy F fast-hierarchical-solution", || LEVELS.of("tree"), "use {}"),
+    (
+        "clu clu-level",
+        || OUTPUT.of("communities.clu"),
+        "the ending of the name selects the format: use {}",
+    ),
+    ("bipartite skip-adjust-bipartite-flow", || TWO_MODE, "use {}"),
+    (
+        "markov-time variable-markov-time preferred-number-of-modules",
+        || METHOD.of("modularity").with(RESOLUTION.of("0.5")),
+        "the map equation finds the sizes of communities itself; for larger or smaller ones use {}",
+    ),
+    (
+        "teleportation-probability p recorded-teleportation-probability e",
+        || RECORDED_TELEPORTATION,
+        "a walk teleports with probability 0.15; to count its jumps use {}",
+    ),
+    ("silent", || QUIET, "use {}"),
+    ("assign-to-neighbouring-module", || FIXED, "for nodes whose communities are known use {}"),
+    ("include-self-links k keep-loops", || SELF_LOOPS.of("keep"), "use {}"),
+    ("abc-log", || WEIGHT_TRANSFORM.of("log"), "use {}"),
+    ("abc-neg-log abc-neg-log10", || WEIGHT_TRANSFORM.of("neglog10"), "use {}"),
+    (
+        "force-connected",
+        || WELL_CONNECTED,
+        "communities are connected; to split those that few edges hold together use {}",
+    ),
     ("initial-membership cluster-data init", || INITIAL, "use {}"),
     ("max-comm-size max-cluster-size max-community-size", || MAX_SIZE, "use {}"),
     ("min-comm-size min-cluster-size min-community-size", || MIN_SIZE, "use {}"),
     ("cutoff threshold min-score min-similarity weight-threshold", || MIN_WEIGHT, "use {}"),
-    ("no-self-links no-loops", || SELF_LOOPS.of("drop"), "use {}"),
+    ("no-self-links no-loops discard-loops", || SELF_LOOPS.of("drop"), "use {}"),
     ("flow-model", || DIRECTED, "edges have no direction unless {} is given"),
     ("sep separator delim field-separator", || DELIMITER, "use {}"),
     ("cpus cores jobs j n-jobs num-threads nthreads processors te", || THREADS, "use {}"),
@@ -167,6 +195,10 @@ mod tests {
         assert_eq!(option("--resolution_parameter").unwrap().1, "use `--resolution`");
         assert_eq!(option("--Num-Trials").unwrap().1, "use `--trials`");
         assert!(option("-I").unwrap().1.contains("inflation") && option("-i").is_none());
+        assert_eq!(
+            option("--clu").unwrap().1.to_string().matches("`--output communities.clu`").count(),
+            1
+        );
         assert!(method("kmeans").is_none() && option("--attenuate").is_none());
     }
 }

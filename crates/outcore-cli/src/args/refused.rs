@@ -11,6 +11,7 @@ use outcore::Error;
 use outcore::error::Opt;
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// Least similarity of a word that is suggested, from 0 to 1: about one letter of three may differ.
 const SIMILAR: f64 = 0.65;
@@ -29,7 +30,7 @@ pub(crate) fn refused(error: &clap::Error, typed: &[OsString]) -> Error {
     let refused = match (error.kind(), arg, value) {
         (ErrorKind::UnknownArgument, Some(arg), _) => unknown_argument(&root, command, arg),
         (ErrorKind::InvalidSubcommand, ..) => unknown_command(command, unknown.unwrap_or_default()),
-        (ErrorKind::MissingRequiredArgument, ..) => missing(error, command),
+        (ErrorKind::MissingRequiredArgument, ..) => missing(error, command, typed),
         (ErrorKind::InvalidValue, Some(arg), Some("")) => no_value(error, arg),
         (ErrorKind::InvalidValue, Some(arg), Some(value)) => not_one_of(error, arg, value),
         (ErrorKind::ValueValidation, Some(arg), Some(value)) => invalid(error, arg, value),
@@ -124,7 +125,7 @@ fn options(command: &Command) -> Vec<&str> {
 }
 
 /// Returns the error for arguments that are required, with an example of the command from its help.
-fn missing(error: &clap::Error, command: &Command) -> Error {
+fn missing(error: &clap::Error, command: &Command, typed: &[OsString]) -> Error {
     let names = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::Strings(names)) => names.as_slice(),
         _ => &[],
@@ -135,6 +136,9 @@ fn missing(error: &clap::Error, command: &Command) -> Error {
     let example = help.lines().map(str::trim).find(|line| line.starts_with(shown));
     match (example, names) {
         (Some(example), [only]) if only.starts_with("--output ") => {
+            if let Some(file) = last_name(typed) {
+                return error.hint(format!("to write `{file}`, type `-o {file}`"));
+            }
             match example.rsplit_once(" -o ") {
                 Some((_, file)) => error.hint(format!("add `-o {file}`")),
                 None => error,
@@ -144,6 +148,15 @@ fn missing(error: &clap::Error, command: &Command) -> Error {
         (Some(example), _) => error.hint(format!("for example `{example}`")),
         (None, _) => error.hint(format!("type `{shown} {}`", names.join(" "))),
     }
+}
+
+/// Returns the last of several names, if it may be that of the output: no such file exists.
+fn last_name(typed: &[OsString]) -> Option<Cow<'_, str>> {
+    let [.., before, last] = typed else { return None };
+    let is_option = |word: &OsString| word.to_string_lossy().starts_with('-');
+    let is_new = !is_option(before) && !is_option(last) && !Path::new(last).exists();
+    // After the program, its command and an input.
+    (typed.len() > 3 && is_new).then(|| last.to_string_lossy())
 }
 
 /// Returns the values that are possible, if they are few.

@@ -75,6 +75,7 @@ options! {
     PREFER = "prefer",
     PROFILE = "profile",
     QUICK = "quick",
+    QUIET = "quiet",
     QUOTIENT = "quotient",
     REJECTS = "rejects",
     REPORT = "report",
