@@ -3,6 +3,7 @@
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use outcore::graph::NameType;
 use outcore::input::CommunityFormat;
 use outcore::io::Files;
 use outcore::membership::{WrittenFile, read_column};
@@ -62,6 +63,25 @@ pub fn labels_of_rows(path: PathBuf, rows: &str, count: usize) -> Result<Vec<i64
     Ok(numbers)
 }
 
+/// Returns whether all names in a file are numbers below `count`, without leading zeros.
+///
+/// # Errors
+/// Those of reading.
+pub fn are_rows(path: PathBuf, rows: &str, count: usize) -> Result<bool> {
+    let mut reader = Communities::open(path, rows, TEXT)?;
+    let is_row = |name: &[u8]| {
+        let is_plain = name.iter().all(u8::is_ascii_digit) && (name[0] != b'0' || name.len() == 1);
+        let row = std::str::from_utf8(name).ok().and_then(|name| name.parse().ok());
+        is_plain && row.is_some_and(|row: usize| row < count)
+    };
+    while reader.advance()? {
+        if !reader.pairs().all(|(name, _)| is_row(name)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Returns, for each node of a file in order, the share of the starts in which it stays with its community; `None` if
 /// the file has no such column.
 ///
@@ -99,17 +119,22 @@ pub struct Communities {
 }
 
 impl Communities {
-    /// Opens a file. `rows` is the content of its lines: `node`, `community` or `pair`. `names` is the type of names:
-    /// `text`, `int64` or `uint64`.
+    /// Opens a file. `rows` is the content of its lines: `node`, `community` or `pair`. `names` is the type of names,
+    /// `int64` or `uint64`, or `text`, that of the file: names of a table are what its column holds.
     ///
     /// # Errors
     /// Those of reading; `Usage` for other contents of lines.
     pub fn open(path: PathBuf, rows: &str, names: &str) -> Result<Self> {
         let written = WrittenFile::open(&Files::default(), &path, rows_of(rows)?)?;
-        let node = match names {
-            "int64" => DataType::Int64,
-            "uint64" => DataType::UInt64,
-            _ => DataType::Utf8,
+        let name_type = match names {
+            "int64" => NameType::Int64,
+            "uint64" => NameType::UInt64,
+            _ => written.name_type(),
+        };
+        let node = match name_type {
+            NameType::Int64 => DataType::Int64,
+            NameType::UInt64 => DataType::UInt64,
+            NameType::Text => DataType::Utf8,
         };
         let fields = vec![
             Field::new("node", node.clone(), false),

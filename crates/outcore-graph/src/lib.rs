@@ -86,7 +86,7 @@ pub use kinds::{
     KINDS_WRITER_BYTES, KindBits, KindNames, KindScan, Kinds, KindsSummary, KindsWriter, NodeKinds,
 };
 pub use manifest::EdgeRules;
-pub use manifest::{Duplicates, GraphOptions, GraphSummary, NodeNames};
+pub use manifest::{Duplicates, GraphOptions, GraphSummary, NameType, NodeNames};
 pub use names::{NameScan, Names, NamesSummary, NamesWriter};
 pub use outcore_io as io;
 pub use reader::{BlockScan, Graph};

@@ -124,6 +124,27 @@ impl NodeNames {
     }
 }
 
+/// Type of the names of a graph, which tables of results give them again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NameType {
+    /// Text.
+    #[default]
+    Text,
+    /// Whole numbers from -2^63 to 2^63 - 1.
+    Int64,
+    /// Whole numbers from 0 to 2^64 - 1.
+    UInt64,
+}
+
+impl NameType {
+    /// Returns the type of names of two types: text, unless both are the same.
+    #[must_use]
+    pub fn together(self, other: Self) -> Self {
+        if self == other { self } else { Self::Text }
+    }
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -177,6 +198,9 @@ pub struct GraphSummary {
     /// Meaning of the names, if the graph was made of an object in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<NodeNames>,
+    /// Type of the names.
+    #[serde(skip_serializing_if = "is_default")]
+    pub name_type: NameType,
     /// Kinds of nodes, if there are two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kinds: Option<NodeKinds>,
@@ -231,6 +255,7 @@ struct ManifestHead {
 pub(super) struct Recorded {
     pub(super) rules: Option<EdgeRules>,
     pub(super) names: Option<NodeNames>,
+    pub(super) name_type: NameType,
     pub(super) kinds: Option<KindsSummary>,
     pub(super) dropped_loop_count: u64,
     pub(super) combined_count: u64,
@@ -263,6 +288,9 @@ pub(super) struct GraphManifest {
     /// Meaning of the names. Absent in graphs of files, and in older ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     names: Option<NodeNames>,
+    /// Type of the names. Absent if it is text, and in older graphs.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) name_type: NameType,
     /// Kinds of nodes and the file that holds them, if there are two. Older graphs have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) kinds: Option<KindsSummary>,
@@ -310,6 +338,7 @@ impl GraphManifest {
             loops_kept: options.keep_loops,
             rules: recorded.rules,
             names: recorded.names,
+            name_type: recorded.name_type,
             kinds: recorded.kinds,
             block_nodes: limits.block_nodes as u64,
             block_arcs: limits.block_arcs as u64,
@@ -355,6 +384,7 @@ impl GraphManifest {
             degrees: degree_bins(&self.degrees),
             weights: weight_bins(&self.weight_powers),
             names: self.names,
+            name_type: self.name_type,
             kinds: self.kinds.as_ref().map(KindsSummary::kinds),
             bytes,
         }

@@ -6,7 +6,9 @@
 use super::block::{Block, BlockContext, SEGMENT_ARCS};
 use super::index::{BlockEntry, read_index};
 use super::kinds::{Kinds, KindsSummary, NodeKinds};
-use super::manifest::{EdgeRules, GraphManifest, GraphSummary, SUM_EXPONENT_MAX, too_heavy};
+use super::manifest::{
+    EdgeRules, GraphManifest, GraphSummary, NameType, SUM_EXPONENT_MAX, too_heavy,
+};
 use super::names::{NameScan, Names};
 use super::view::View;
 use super::{ARCS_MAGIC, BLOCK_NODES, arcs_path, kinds_path, manifest_path, names_path};
@@ -121,6 +123,11 @@ impl Graph {
     /// Returns the summary of its writer; a view does not change it.
     pub fn summary(&self) -> GraphSummary {
         self.manifest.summary(self.arc_bytes)
+    }
+
+    /// Returns the type of the names.
+    pub fn name_type(&self) -> NameType {
+        self.manifest.name_type
     }
 
     /// Returns how edges became arcs, if the job that wrote the graph has recorded it.

@@ -16,6 +16,7 @@ use crate::open::{
 use crate::sink::DecodeRoom;
 use crate::source::OpenFile;
 use crate::{BatchMemory, EdgeChunk, InputOptions, KindNames};
+use outcore_graph::NameType;
 use outcore_io::Files;
 use outcore_io::checkpoint::{Checkpoint, StateReader, StateWriter};
 use outcore_io::error::Result;
@@ -195,6 +196,12 @@ impl EdgeReader {
     pub fn kinds(&self) -> Option<KindNames> {
         let name = |prefix: &String| prefix.trim_end_matches(':').to_owned();
         common_kinds(&self.files).map(|kinds| KindNames(kinds.each_ref().map(name)))
+    }
+
+    /// Returns the type of the names: text, unless all files are tables with names of one other type.
+    pub fn name_type(&self) -> NameType {
+        let types = self.files.iter().map(|file| file.facts.name_type);
+        types.reduce(NameType::together).unwrap_or_default()
     }
 
     /// Returns whether some nodes have a kind, but are not of the same two kinds in all files of edges.

@@ -12,6 +12,7 @@ use crate::fault::row_place;
 use crate::options::{Delimiter, InputOptions, Rows};
 use crate::sink::{Count, Progress, Sink};
 use crate::text::set_kinds;
+use outcore_graph::NameType;
 use outcore_io::Files;
 use outcore_io::error::{Error, Place, Result};
 use std::path::{Path, PathBuf};
@@ -102,6 +103,8 @@ pub(crate) struct SourceFacts {
     pub(crate) is_search: bool,
     /// Whether nodes have paths, from the module at the top down.
     pub(crate) has_paths: bool,
+    /// Type of the names.
+    pub(crate) name_type: NameType,
 }
 
 /// One file, as found when the reader was opened.

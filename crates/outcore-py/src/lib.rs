@@ -105,8 +105,8 @@ mod _outcore {
     };
     #[pymodule_export]
     use super::tables::{
-        Batches, Numbers, Pairs, read_communities, read_groups, read_labels, read_pairs, read_rows,
-        read_stability, table_batches,
+        Batches, Numbers, Pairs, are_rows, read_communities, read_groups, read_labels, read_pairs,
+        read_rows, read_stability, table_batches,
     };
     #[pymodule_export]
     use super::{call, check_method, choose_columns, options, run, table_endings};

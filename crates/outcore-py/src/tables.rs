@@ -116,6 +116,12 @@ pub(crate) fn read_rows(
     detached(py, || results::labels_of_rows(path, rows, count)).map(Numbers::whole)
 }
 
+/// Returns whether all names in a file are numbers from 0 to `count`, exclusive.
+#[pyfunction]
+pub(crate) fn are_rows(py: Python<'_>, path: PathBuf, rows: &str, count: usize) -> PyResult<bool> {
+    detached(py, || results::are_rows(path, rows, count))
+}
+
 /// Returns, for each node of a file in order, the share of the starts in which it stays with its community, as one
 /// array for numpy; None if the file has no such column.
 #[pyfunction]

@@ -19,7 +19,7 @@ use super::arc::ArcRecord;
 use super::index::{IndexedWriter, too_many_nodes};
 use super::kinds::KindsSummary;
 use super::manifest::{
-    EdgeRules, GraphManifest, GraphOptions, GraphSummary, NodeNames, Recorded, too_heavy,
+    EdgeRules, GraphManifest, GraphOptions, GraphSummary, NameType, NodeNames, Recorded, too_heavy,
 };
 use super::{ARCS_MAGIC, BlockLimits, arcs_path, manifest_path};
 use outcore_io::Files;
@@ -119,10 +119,16 @@ impl GraphWriter {
         })
     }
 
-    /// Records how edges became arcs, and what names mean.
+    /// Records how edges became arcs, and what names mean and are.
     #[must_use]
-    pub fn recording(mut self, rules: EdgeRules, names: Option<NodeNames>) -> Self {
+    pub fn recording(
+        mut self,
+        rules: EdgeRules,
+        names: Option<NodeNames>,
+        name_type: NameType,
+    ) -> Self {
         (self.recorded.rules, self.recorded.names) = (Some(rules), names);
+        self.recorded.name_type = name_type;
         self
     }
 

@@ -41,6 +41,7 @@ use super::stream::TableStream;
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 use columns::Columns;
+use outcore_graph::NameType;
 use outcore_graph::weight::WeightTransform;
 use outcore_io::Files;
 use outcore_io::error::opt::{IGNORE_WEIGHTS, ON_BAD_LINE};
@@ -81,6 +82,8 @@ struct TableFormat {
     columns: Vec<(usize, String)>,
     /// Whether source and target are UUIDs.
     uuids: [bool; 2],
+    /// Type of the names.
+    name_type: NameType,
     /// Prefixes of the names of sources and targets, if they are nodes of two kinds.
     kinds: Option<[String; 2]>,
     /// Description of the use of all columns.
@@ -119,8 +122,16 @@ impl TableFormat {
             transform: options.weight_transform,
             rows: options.rows,
         };
+        // Of a table of communities, only the first column has names of nodes.
+        let ends = if options.rows == Rows::Edges { 2 } else { 1 };
+        let types = columns.iter().take(ends).map(|(at, _)| values::name_type(schema.field(*at)));
+        let name_type = match two_mode {
+            true => NameType::Text,
+            false => types.reduce(NameType::together).unwrap_or_default(),
+        };
         Ok(Arc::new(Self {
             table: table(&projection(&columns))?,
+            name_type,
             uuids: [0, 1].map(|part| {
                 columns.get(part).is_some_and(|(at, _)| values::is_uuid(schema.field(*at)))
             }),
@@ -151,6 +162,7 @@ impl EdgeSource for TableFormat {
             has_columns: true,
             held_bytes: Some(self.table.held_bytes()),
             is_search: are_of_search(self.columns.iter().map(|(_, name)| name.as_str())),
+            name_type: self.name_type,
             ..SourceFacts::default()
         }
     }

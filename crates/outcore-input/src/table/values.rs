@@ -17,6 +17,7 @@ use arrow_array::{
     RecordBatch, StringArray, downcast_integer,
 };
 use arrow_schema::{DataType, Field};
+use outcore_graph::NameType;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,6 +32,19 @@ pub(super) fn is_name(field: &Field) -> bool {
         DataType::FixedSizeBinary(_) => true,
         DataType::Dictionary(_, values) => is_named(values),
         kind => is_named(kind),
+    }
+}
+
+/// Returns the type of names that a column holds.
+pub(super) fn name_type(field: &Field) -> NameType {
+    let kind = match field.data_type() {
+        DataType::Dictionary(_, values) => values,
+        kind => kind,
+    };
+    match kind {
+        DataType::UInt64 => NameType::UInt64,
+        kind if kind.is_integer() => NameType::Int64,
+        _ => NameType::Text,
     }
 }
 

@@ -162,15 +162,15 @@ pub(super) fn write_moved(
     file: RowFile<'_>,
 ) -> Result<u64> {
     let (nodes, [mut of_a, mut of_b]) = place(bench, kept, names)?;
+    let mut reader = named_by.open(bench.files)?;
     let columns = [
-        OutputColumn::new("node", ValueKind::Text),
+        OutputColumn::of_nodes("node", reader.name_type(), ValueKind::Text),
         Cells::column("a", &names[0]),
         Cells::column("b", &names[1]),
     ];
     let mut table = RowWriter::create(bench.files, file, &columns)?;
     let mut moved = nodes.read(bench.files, u64::MAX)?;
     let mut next = moved.next_row()?;
-    let mut reader = named_by.open(bench.files)?;
     let (mut batch, mut row, mut done) = (Batch::default(), 0u64, 0u64);
     while next.is_some() && reader.next_batch(&mut batch)? {
         for chunk in &batch.chunks {

@@ -81,8 +81,8 @@ impl Edges<'_> {
     pub(super) fn write_rows(&self, files: &Files, format: RowFormat) -> Result<u64> {
         let has_weights = self.graph.is_weighted();
         let mut columns = vec![
-            OutputColumn::new("source", ValueKind::Text),
-            OutputColumn::new("target", ValueKind::Name),
+            OutputColumn::of_nodes("source", self.graph.name_type(), ValueKind::Text),
+            OutputColumn::of_nodes("target", self.graph.name_type(), ValueKind::Name),
         ];
         columns.extend(has_weights.then(|| OutputColumn::new("weight", ValueKind::Real)));
         let file = RowFile { path: self.output, format, has_header: true };

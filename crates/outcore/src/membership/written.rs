@@ -24,6 +24,7 @@ mod tests;
 
 use crate::error::opt::ROWS;
 use crate::error::{Error, ErrorKind, Result};
+use crate::graph::NameType;
 use crate::input::{
     Batch, BatchMemory, CHUNK_BYTES, Column, CommunityFormat, EdgeReader, InputOptions, Rows,
     community_number,
@@ -97,6 +98,11 @@ impl WrittenFile {
     pub fn rows(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
         let mut names = pairs(&self.batch).map(|[name, _]| name);
         self.numbers.iter().map(move |&number| (names.next().expect("each has one"), number))
+    }
+
+    /// Returns the type of the names: that of their column in a table.
+    pub fn name_type(&self) -> NameType {
+        self.reader.name_type()
     }
 
     /// Returns how many bytes of the file were read.

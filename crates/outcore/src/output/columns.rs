@@ -7,7 +7,7 @@ use super::rows::{OutputColumn, Value, ValueKind};
 use super::{RowFormat, Sink, six_digits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::Files;
-use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -18,6 +18,7 @@ use parquet::schema::types::ColumnPath;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -97,7 +98,9 @@ impl ColumnEncoder {
         let properties = WriterProperties::builder()
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_compression(Compression::ZSTD(ZstdLevel::default()));
-        let names = columns.iter().filter(|column| column.kind == ValueKind::Name);
+        let are_names =
+            |kind| matches!(kind, ValueKind::Name | ValueKind::Int64 | ValueKind::UInt64);
+        let names = columns.iter().filter(|column| are_names(column.kind));
         let properties = names.fold(properties, |properties, column| {
             let name = ColumnPath::from(column.name.as_str());
             properties.set_column_dictionary_enabled(name, false)
@@ -185,6 +188,8 @@ impl Drop for Encoding {
 /// Values of a column that are not written yet.
 enum Values {
     Text(StringBuilder),
+    Int64(Int64Builder),
+    UInt64(UInt64Builder),
     Numbers(Int64Builder),
     Reals(Float64Builder),
 }
@@ -193,6 +198,8 @@ impl Values {
     fn of(kind: ValueKind) -> Self {
         match kind {
             ValueKind::Text | ValueKind::Name => Self::Text(StringBuilder::new()),
+            ValueKind::Int64 => Self::Int64(Int64Builder::new()),
+            ValueKind::UInt64 => Self::UInt64(UInt64Builder::new()),
             ValueKind::Number => Self::Numbers(Int64Builder::new()),
             ValueKind::Real => Self::Reals(Float64Builder::new()),
         }
@@ -206,6 +213,10 @@ impl Values {
                 return Ok(name.len());
             }
             (Self::Text(all), _) => all.append_null(),
+            (Self::Int64(all), Value::Name(name)) => all.append_value(whole(name, path)?),
+            (Self::Int64(all), _) => all.append_null(),
+            (Self::UInt64(all), Value::Name(name)) => all.append_value(whole(name, path)?),
+            (Self::UInt64(all), _) => all.append_null(),
             (Self::Numbers(all), Value::Number(number)) => all.append_value(number as i64),
             (Self::Numbers(all), _) => all.append_null(),
             (Self::Reals(all), Value::Weight(weight)) => all.append_value(six_digits(weight)),
@@ -220,10 +231,18 @@ impl Values {
     fn finish(&mut self) -> ArrayRef {
         match self {
             Self::Text(all) => Arc::new(all.finish()),
+            Self::Int64(all) => Arc::new(all.finish()),
+            Self::UInt64(all) => Arc::new(all.finish()),
             Self::Numbers(all) => Arc::new(all.finish()),
             Self::Reals(all) => Arc::new(all.finish()),
         }
     }
+}
+
+/// Returns a name that is a whole number.
+fn whole<T: FromStr>(name: &[u8], path: &Path) -> Result<T> {
+    let text = text_of(name, path)?;
+    text.parse().map_err(|_| failed(path, &format!("`{text}` is no whole number of 64 bits")))
 }
 
 /// Writer that collects rows into columns.
@@ -250,7 +269,8 @@ impl ColumnsWriter {
         let field = |OutputColumn { name, kind, is_optional }: &OutputColumn| {
             let kind = match kind {
                 ValueKind::Text | ValueKind::Name => DataType::Utf8,
-                ValueKind::Number => DataType::Int64,
+                ValueKind::Number | ValueKind::Int64 => DataType::Int64,
+                ValueKind::UInt64 => DataType::UInt64,
                 ValueKind::Real => DataType::Float64,
             };
             Field::new(name, kind, *is_optional)

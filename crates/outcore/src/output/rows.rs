@@ -12,6 +12,7 @@ use super::columns::ColumnsWriter;
 use super::encode::Encoding;
 use super::{LineWriter, RowFormat, six_digits};
 use crate::error::Result;
+use crate::graph::NameType;
 use crate::io::Files;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ pub(crate) enum ValueKind {
     Text,
     /// Text that differs in nearly all rows.
     Name,
+    /// Names that are whole numbers of 64 bits, with or without a sign. Only tables differ from text.
+    Int64,
+    UInt64,
     Number,
     /// Weight or share.
     Real,
@@ -38,6 +42,16 @@ pub(crate) struct OutputColumn {
 impl OutputColumn {
     pub(crate) fn new(name: impl Into<String>, kind: ValueKind) -> Self {
         Self { name: name.into(), kind, is_optional: false }
+    }
+
+    /// Creates a column of names of nodes; `kind` is that of text.
+    pub(crate) fn of_nodes(name: &str, of: NameType, kind: ValueKind) -> Self {
+        let kind = match of {
+            NameType::Text => kind,
+            NameType::Int64 => ValueKind::Int64,
+            NameType::UInt64 => ValueKind::UInt64,
+        };
+        Self::new(name, kind)
     }
 
     /// Returns the column as one in which rows can lack a value.

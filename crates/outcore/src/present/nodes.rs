@@ -177,7 +177,7 @@ pub(crate) fn write_nodes(
     file: RowFile<'_>,
     tick: &dyn Fn(u64) -> Result<()>,
 ) -> Result<RowWriter> {
-    let mut described = vec![OutputColumn::new("node", ValueKind::Name)];
+    let mut described = vec![OutputColumn::of_nodes("node", graph.name_type(), ValueKind::Name)];
     described.extend(columns.iter().map(|column| column.column.clone()));
     let has_header = file.has_header || columns.len() > 1;
     let mut rows = RowWriter::create(files, RowFile { has_header, ..file }, &described)?;

@@ -14,7 +14,7 @@ use super::{Presented, RowForm};
 use crate::cluster::base::table::Sum;
 use crate::cluster::{BlockSource, Dendrogram, Tally};
 use crate::error::Result;
-use crate::graph::{ArcScratch, Block, Graph};
+use crate::graph::{ArcScratch, Block, Graph, NameType};
 use crate::input::CLUSTERS_MARK;
 use crate::output::{MemberLines, OutputColumn, RowFile, RowWriter, Value, ValueKind};
 use crate::progress::{Event, REPORT_NODES, notify};
@@ -136,7 +136,7 @@ pub(crate) fn write_representatives(
     let sizes = BySize::new(presented);
     let columns = [
         OutputColumn::new("community", ValueKind::Number),
-        OutputColumn::new("node", ValueKind::Text),
+        OutputColumn::of_nodes("node", graph.name_type(), ValueKind::Text),
         OutputColumn::new("size", ValueKind::Number),
     ];
     let mut writer = RowWriter::create(bench.files, file, &columns)?;
@@ -167,7 +167,7 @@ pub(crate) fn write_chosen(
     represent: bool,
     file: RowFile<'_>,
 ) -> Result<u64> {
-    let columns = [OutputColumn::new("node", ValueKind::Name)];
+    let columns = [OutputColumn::of_nodes("node", graph.name_type(), ValueKind::Name)];
     let mut writer = RowWriter::create(bench.files, file, &columns)?;
     let mut names = graph.names()?;
     for (node, &label) in (0..).zip(presented.labels()) {
@@ -193,8 +193,10 @@ pub(crate) fn write_heights(
     dendrogram: &Dendrogram,
     file: RowFile<'_>,
 ) -> Result<u64> {
-    let columns =
-        [OutputColumn::new("node", ValueKind::Text), OutputColumn::new("weight", ValueKind::Real)];
+    let columns = [
+        OutputColumn::of_nodes("node", graph.name_type(), ValueKind::Text),
+        OutputColumn::new("weight", ValueKind::Real),
+    ];
     let mut writer = RowWriter::create(bench.files, file, &columns)?;
     let nodes = dendrogram.positions.iter().zip(&dendrogram.codes);
     let places = nodes.map(|(&at, &code)| {
@@ -234,7 +236,10 @@ pub(crate) fn write_members(
     let done = graph.node_count();
     let sorted = sort_names(bench, graph, places, done, 1)?;
     match rows {
-        RowForm::Pairs => put_pairs(bench, sorted, !inside.weights.is_empty(), file, done),
+        RowForm::Pairs => {
+            let has_weights = !inside.weights.is_empty();
+            put_pairs(bench, sorted, (graph.name_type(), has_weights), file, done)
+        }
         RowForm::Nodes | RowForm::Communities => {
             let title = if presented.are_lines_doubtful() { CLUSTERS_MARK } else { "" };
             let mut lines = MemberLines::create(bench.files, file.path, title)?;
@@ -248,13 +253,13 @@ pub(crate) fn write_members(
 fn put_pairs(
     bench: &Workbench<'_>,
     sorted: SortedNames,
-    has_weights: bool,
+    (name_type, has_weights): (NameType, bool),
     file: RowFile<'_>,
     done: u64,
 ) -> Result<u64> {
     let mut columns = vec![
-        OutputColumn::new("representative", ValueKind::Text),
-        OutputColumn::new("member", ValueKind::Name),
+        OutputColumn::of_nodes("representative", name_type, ValueKind::Text),
+        OutputColumn::of_nodes("member", name_type, ValueKind::Name),
     ];
     columns.extend(has_weights.then(|| OutputColumn::new("weight", ValueKind::Real)));
     let has_header = file.has_header || has_weights;

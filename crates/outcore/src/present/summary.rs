@@ -21,7 +21,7 @@ use crate::cluster::base::rows::RowsAhead;
 use crate::cluster::conductance;
 use crate::cluster::finish::portions::push_arcs;
 use crate::error::Result;
-use crate::graph::{ArcRecord, Block, Graph};
+use crate::graph::{ArcRecord, Block, Graph, NameType};
 use crate::io::{SharesScan, prefetch};
 use crate::output::{OutputColumn, Value, ValueKind};
 use crate::sort::{Sorted, Sorter};
@@ -30,12 +30,12 @@ use std::iter::repeat;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 impl CommunityReport {
-    pub(crate) fn columns(has_stability: bool) -> Vec<OutputColumn> {
+    pub(crate) fn columns(has_stability: bool, names: NameType) -> Vec<OutputColumn> {
         use ValueKind::{Number, Real, Text};
         let mut columns = vec![
             OutputColumn::new("community", Number),
             OutputColumn::new("size", Number),
-            OutputColumn::new("representative", Text),
+            OutputColumn::of_nodes("representative", names, Text),
             OutputColumn::new("inner_edges", Number),
             OutputColumn::new("inner_weight", Real),
             OutputColumn::new("outer_weight", Real),

@@ -235,7 +235,7 @@ impl<'a> Presenting<'a> {
             let (inside, sums) = self.inside(bench, presented, table.is_some())?;
             let (mut written, mut outline) = (Vec::new(), None);
             if let Some(sums) = sums {
-                let columns = CommunityReport::columns(stability.is_some());
+                let columns = CommunityReport::columns(stability.is_some(), graph.name_type());
                 let create = |path: &PathBuf| {
                     RowWriter::create(bench.files, RowFile::new(path, true), &columns)
                 };

@@ -47,8 +47,8 @@ impl Joined {
         read: Read,
         mut forest: Forest,
     ) -> Result<Self> {
-        let Read { node_count, kinds, input, warnings, .. } = read;
-        let graph = graph_writer(context, edges, node_count, kinds)?.finish()?;
+        let Read { node_count, name_type, kinds, input, warnings, .. } = read;
+        let graph = graph_writer(context, edges, node_count, kinds, name_type)?.finish()?;
         let checksum = Graph::open(context.files, edges.directory)?.checksum().to_owned();
         let state = GraphState { checksum, input: input.clone(), warnings };
         // No further edges are collected, and what follows needs the memory.

@@ -132,8 +132,8 @@ fn merge_all<R: Placed + From<ArcRecord> + Into<ArcRecord>>(
         let room = hold_runs(context, journal, edges, &read)?;
         let sorted = read.sorter.finish()?;
         let sort = sorted.summary();
-        let Read { node_count, scores, kinds, input, warnings, .. } = read.read;
-        let writer = graph_writer(context, edges, node_count, kinds)?;
+        let Read { node_count, scores, name_type, kinds, input, warnings, .. } = read.read;
+        let writer = graph_writer(context, edges, node_count, kinds, name_type)?;
         let arcs = if is_mirrored {
             let rule = edges.old.is_none().then_some(edges.options.duplicates);
             let queue = MonotoneQueue::new(

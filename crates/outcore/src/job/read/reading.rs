@@ -17,7 +17,7 @@ use super::weights::{Normalize, SelfScores, Thresholds};
 use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{COLUMNS, DUPLICATES, MAX_WEIGHT, MIN_WEIGHT, NORMALIZE, WEIGHT_TRANSFORM};
 use crate::error::{Error, ErrorKind, Result, Text};
-use crate::graph::{self, ArcRecord, KindsSummary, NamesWriter};
+use crate::graph::{self, ArcRecord, KindsSummary, NameType, NamesWriter};
 use crate::ids::{KnownEdges, NameRoom, NodeIndex, Spill, SpilledEdges};
 use crate::input::{
     self, BatchMemory, CHUNK_BYTES, EdgeChunk, EdgeReader, InputSummary, KindNames, WeightTransform,
@@ -74,6 +74,7 @@ pub(crate) struct Read {
     pub(crate) scores: Option<SelfScores>,
     /// Seals of the files of names and of kinds.
     pub(crate) names: Sealed,
+    pub(crate) name_type: NameType,
     pub(crate) kinds: Option<KindsSummary>,
     pub(crate) input: InputReport,
     /// Warnings so far.
@@ -491,6 +492,7 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
         let is_summed = self.edges.ladder.is_none() && self.edges.options.sums_directions();
         let is_summed_search = is_summed && self.reader.is_search();
         let (has_other_kinds, formats) = (self.reader.has_other_kinds(), self.reader.describe());
+        let name_type = self.reader.name_type();
         let summary = self.reader.finish()?;
         let names = self.names.finish()?;
         let mut warnings = Vec::new();
@@ -545,7 +547,8 @@ impl<'a, R: Record + From<ArcRecord>> Reading<'a, R> {
             formats,
         };
         let (names, kinds) = (names.sealed(), names.kinds);
-        let read = Read { node_count, scores: self.scores, names, kinds, input, warnings };
+        let scores = self.scores;
+        let read = Read { node_count, scores, names, name_type, kinds, input, warnings };
         Ok((read, self.sink))
     }
 }

@@ -11,8 +11,8 @@ use crate::checkpoint::{Checkpoint, StateReader, StateWriter};
 use crate::error::opt::{MEMORY, RESTART};
 use crate::error::{Error, ErrorKind, Result, Text};
 use crate::graph::{
-    self, ArcRecord, GraphOptions, GraphSummary, GraphWriter, KindsSummary, NamesWriter, NodeNames,
-    extend,
+    self, ArcRecord, GraphOptions, GraphSummary, GraphWriter, KindsSummary, NameType, NamesWriter,
+    NodeNames, extend,
 };
 use crate::io::Sealed;
 use crate::job::InputReport;
@@ -32,6 +32,7 @@ pub(crate) struct RunsState {
     pub(crate) node_count: u64,
     /// Files of names and of kinds, in the graph's directory.
     pub(crate) names: Sealed,
+    name_type: NameType,
     pub(crate) kinds: Option<KindsSummary>,
     pub(crate) runs: SortState,
     /// Number of nodes with self scores, if weights are divided by them.
@@ -61,6 +62,7 @@ impl<R: Record> ReadResult<R> {
         Ok(RunsState {
             node_count: read.node_count,
             names: read.names,
+            name_type: read.name_type,
             kinds: read.kinds.clone(),
             scores: read.scores.save(to)?,
             runs: self.sorter.save(to)?,
@@ -114,7 +116,7 @@ pub(crate) fn resume_runs<R: Record>(
     context.stage(Stage::Read, |context| {
         context.begin(Stage::Read, None, "bytes")?;
         let directory = context.work.path().join(RUNS);
-        let RunsState { node_count, names, kinds, input, warnings, .. } = state;
+        let RunsState { node_count, names, name_type, kinds, input, warnings, .. } = state;
         let scores = Option::<SelfScores>::resume(&state.scores, &mut from, 8 * node_count)?;
         let budget = merge_bytes(context, scores.as_ref(), node_count)?;
         let empty =
@@ -123,7 +125,7 @@ pub(crate) fn resume_runs<R: Record>(
         let sorter = sorter.map_err(|error| made_with(error, state.memory_bytes))?;
         from.finish()?;
         report_again(context.observer, &input, &warnings)?;
-        let read = Read { node_count, scores, names, kinds, input, warnings };
+        let read = Read { node_count, scores, names, name_type, kinds, input, warnings };
         Ok((ReadResult { sorter, read }, "reused the runs of an earlier job".into()))
     })
 }
@@ -175,6 +177,7 @@ pub(super) fn graph_writer(
     edges: Edges<'_>,
     node_count: u64,
     kinds: Option<KindsSummary>,
+    name_type: NameType,
 ) -> Result<GraphWriter> {
     let options = edges.options;
     let graph_options = GraphOptions {
@@ -184,11 +187,13 @@ pub(super) fn graph_writer(
         keep_loops: options.keep_loops,
     };
     let writer = GraphWriter::create(context.files, edges.directory, &graph_options)?;
-    let names = match edges.old {
-        Some(old) => NodeNames::together(old.graph.summary().names, options.names),
-        None => options.names,
+    let (names, name_type) = match edges.old.map(|old| old.graph.summary()) {
+        Some(old) => {
+            (NodeNames::together(old.names, options.names), old.name_type.together(name_type))
+        }
+        None => (options.names, name_type),
     };
-    Ok(writer.recording(options.rules(), names).of_kinds(kinds))
+    Ok(writer.recording(options.rules(), names, name_type).of_kinds(kinds))
 }
 
 /// Arcs of all edges, in order.
