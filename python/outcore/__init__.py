@@ -11,6 +11,7 @@ from outcore import tl
 from outcore._api import build, cluster, compare, export, plan, score
 from outcore._communities import Communities
 from outcore._graph import Graph, open_graph
+from outcore._neighbors import neighbors
 from outcore._outcore import __version__
 from outcore._progress import Progress
 from outcore._report import Comparison, Plan, Report, Score
@@ -52,6 +53,7 @@ __all__ = [
     "cluster",
     "compare",
     "export",
+    "neighbors",
     "open_graph",
     "plan",
     "score",

@@ -188,9 +188,10 @@ def cluster(
         such as ``"s3://bucket/edges/*.parquet"`` and ``"https://host/edges.tsv.gz"``, given as `str`), a
         :class:`Graph`, any table with ``__arrow_c_stream__`` (pyarrow, polars, pandas, DuckDB), a query of polars or a
         dataset of pyarrow, a square `scipy.sparse` or numpy matrix, a numpy array with a row of two or three whole
-        numbers for each edge (of other numbers with `columns`), the connectivities of an AnnData object or of an
-        ``.h5ad`` file (see :mod:`outcore.tl`), a networkx or igraph graph, or an iterable of tables or of
-        ``(source, target)`` or ``(source, target, weight)``. Streams are read once and not held in memory.
+        numbers for each edge (of other numbers with `columns`), arrays of sources, targets and optionally weights, a
+        dictionary of columns, the indices and distances of neighbors (see :func:`neighbors`), the connectivities of an
+        AnnData object or of an ``.h5ad`` file (see :mod:`outcore.tl`), a networkx or igraph graph, or an iterable of
+        tables or of ``(source, target)`` or ``(source, target, weight)``. Streams are read once and not held in memory.
     output : path, optional
         Where to write lines of ``node<TAB>community``, or a table if the name has the ending of a table format,
         such as ``.csv`` or ``.parquet``, or a file of Infomap if it ends in ``.tree``, ``.ftree`` or ``.clu``. By
@@ -403,7 +404,8 @@ def _cluster(
             "`levels` writes all thresholds to one file, but `min_weight` gives a result for each",
             "leave `levels` out",
         )
-    source = edges_of(edges, options["columns"], directed=options["directed"], two_mode=options["two_mode"])
+    given = {name: options[name] for name in ("columns", "directed", "two_mode")}
+    source = edges_of(edges, **given, has_transform=options["weight_transform"] != "none")
     # A path may be that of a graph, too.
     options = _without_defaults(options)
     owned = None
@@ -609,7 +611,8 @@ restart, progress
     options = {name: value for name, value in locals().items() if name not in _OWN}
     if append is not None:
         options = _without_defaults(options)
-    source = edges_of(edges, columns, directed=directed, two_mode=two_mode)
+    is_transformed = weight_transform != "none"
+    source = edges_of(edges, columns, directed=directed, two_mode=two_mode, has_transform=is_transformed)
     report = call(["build", f"--output={os.fspath(output)}"], source, options, progress)
     return Graph(output, Report(report))
 

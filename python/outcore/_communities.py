@@ -9,7 +9,8 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from outcore import _outcore
 from outcore._graph import Graph, open_graph
@@ -98,16 +99,18 @@ class Communities:
     :func:`outcore.cluster` returns it; ``outcore.Communities(path)`` opens a file that this function or the command has
     written, in any form: text, also with a header, levels and further columns, CSV, JSON lines, Parquet, Arrow.
 
-    The object maps nodes to communities: ``communities[node]`` and ``node in communities`` work, its length is the
-    number of nodes with a community, and iteration yields pairs, so that ``dict(communities)`` is a dictionary.
+    The object maps nodes to communities: ``communities[node]``, ``communities[[node, ...]]`` for several and ``node in
+    communities`` work, its length is the number of nodes with a community, and iteration yields pairs, so that
+    ``dict(communities)`` is a dictionary.
     Communities are numbers from 0, the largest community first. Nodes are integers if all nodes of the source were (a
-    matrix, a table, a graph of another library, an iterable), otherwise text. Nodes of files and of graphs on disk are
-    text.
+    matrix, a table, also in a Parquet or Arrow file, a graph of another library, an iterable), otherwise text. Nodes of
+    files of text are text.
 
     Anything that reads Arrow can read it as a table: ``pyarrow.table(communities)``, ``polars.DataFrame(communities)``.
 
     Pairs and rows of tables have the order of the file, in which nodes first appear in the input. Only `labels` has the
-    order of the rows of a matrix, or of the nodes of a graph of another library.
+    order of numbers: of the rows of a matrix, of the nodes of a graph of another library, or of nodes whose names are
+    the numbers from 0.
 
     Parameters
     ----------
@@ -149,6 +152,8 @@ class Communities:
         self.path: str = os.fspath(path)
         self.report: Report = report or Report({})
         self._nodes = nodes or Nodes()
+        if name_type := (self.report.get("graph") or {}).get("name_type"):
+            self._nodes = replace(self._nodes, kind=name_type)
         self._form = rows
         self._lookup = _outcore.Lookup(self.path, rows)
         if report is None:
@@ -249,29 +254,37 @@ class Communities:
 
     @property
     def _rows(self) -> range | Sequence[object] | None:
-        """Nodes in the order of `labels`; None if that is the order of the file."""
+        """Nodes in the order of `labels`; None if they have names that are not numbers from 0."""
         if self._nodes.rows is not None:
             return self._nodes.rows
-        return recorded_rows((self.report.get("graph") or {}).get("names"))
+        recorded = recorded_rows((self.report.get("graph") or {}).get("names"))
+        if recorded is not None:
+            return recorded
+        count = self.node_count
+        return range(count) if _outcore.are_rows(self.path, self._form, count) else None
 
     @property
     def labels(self) -> npt.NDArray[np.int64]:
-        """Community of every node, 8 bytes per node.
+        """Community of every node, 8 bytes per node: label `i` is that of node `i`.
 
-        For a matrix or for cells, label `i` is that of row `i`; for a networkx or igraph graph, that of its node number
-        `i`. A label is -1 where `min_size` left out the node. A graph on disk that was made of such a source records
-        that its names are row numbers. For other sources, labels have the order of the file.
+        For a matrix or for cells, node `i` is row `i`; for a networkx or igraph graph, its node number `i`. A graph on
+        disk that was made of such a source records that its names are row numbers. For other sources, names must be the
+        numbers from 0 to the number of nodes, exclusive. A label is -1 where `min_size` left out the node.
 
         Raises
         ------
         outcore.UsageError
-            If the graph was made of cells, or of a graph of another library with names, whose order it does not record.
+            If nodes have other names: :meth:`to_pandas` has them beside the communities, and ``communities[names]`` is
+            an array in the order of `names`. If the graph was made of cells, or of a graph of another library with
+            names, whose order it does not record.
         """
         import numpy as np
 
         rows = self._rows
         if rows is None:
-            return self._in_file()
+            message = "nodes have names other than the numbers from 0, so no index says whose a label is"
+            hint = "use `communities[names]`, `communities.to_pandas()` or `dict(communities)`"
+            raise _made({"kind": "usage", "message": message, "hint": hint})
         if isinstance(rows, range):
             return np.asarray(_outcore.read_rows(self.path, self._form, len(rows)))
         found = self._by_text()
@@ -281,6 +294,8 @@ class Communities:
     def stability(self) -> npt.NDArray[np.float64]:
         """Share of the starts in which every node stays with its community, in the order of `labels`.
 
+        If nodes have other names than numbers from 0, it has the order of the rows of :meth:`to_pandas`.
+
         A node stays if it has the label that most of its community has in the other start. The result must come from
         ``outcore.cluster(..., stability=True)``. The share is NaN where `min_size` left out the node.
 
@@ -289,18 +304,13 @@ class Communities:
         ValueError
             If the result was computed without `stability`.
         """
-        import numpy as np
-
-        rows = self._rows
-        shares = self._stability()
-        if rows is None:
-            return shares
-        found = dict(zip((str(node) for node, _ in self), shares.tolist(), strict=True))
-        return np.fromiter((found.get(str(name), np.nan) for name in rows), np.float64, len(rows))
+        return self._in_order(self._stability())
 
     @property
     def flow(self) -> npt.NDArray[np.float64]:
         """Share of the steps of a random walk that end at every node, in the order of `labels`.
+
+        If nodes have other names than numbers from 0, it has the order of the rows of :meth:`to_pandas`.
 
         The result must come from ``outcore.cluster(..., flow=True)``. The share is NaN where `min_size` left out the
         node.
@@ -317,9 +327,12 @@ class Communities:
         >>> float(found.flow.sum().round(9)), float(found.flow.max().round(6))
         (1.0, 0.108974)
         """
+        return self._in_order(self._column("flow"))
+
+    def _in_order(self, shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return values in the order of the file in that of `labels`."""
         import numpy as np
 
-        shares = self._column("flow")
         rows = self._rows
         if rows is None:
             return shares
@@ -607,8 +620,14 @@ class Communities:
             for name, number in pairs:
                 yield name if isinstance(name, int) else name.decode("utf-8", "surrogateescape"), number
 
-    def __getitem__(self, node: object) -> int:
-        """Return the community of a node.
+    @overload
+    def __getitem__(self, node: list[Any] | npt.NDArray[Any] | pd.Series[Any]) -> npt.NDArray[np.int64]: ...
+
+    @overload
+    def __getitem__(self, node: Any) -> int: ...
+
+    def __getitem__(self, node: Any) -> int | npt.NDArray[np.int64]:
+        """Return the community of a node, or an array with those of a list or array of nodes.
 
         The first lookup reads the whole file and builds an index on disk next to it, of 32 bytes per node plus its
         name, which is removed together with this object. Later lookups read two pieces of the index.
@@ -618,6 +637,10 @@ class Communities:
         KeyError
             If the node does not exist.
         """
+        if isinstance(node, list) or getattr(node, "ndim", 0) == 1:
+            import numpy as np
+
+            return np.fromiter((self[one] for one in node), np.int64, len(node))
         community = self._lookup.community(str(node).encode("utf-8", "surrogateescape"))
         if community is None:
             raise KeyError(node)

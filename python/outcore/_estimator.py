@@ -209,7 +209,9 @@ restart, progress
                 hint = f"use `outcore.cluster(matrix, {name}=[...])`, which returns a dictionary"
                 raise _made({"kind": "usage", "message": message, "hint": hint})
         self.communities_ = cluster(self._checked(X), **options)
-        self.labels_ = self.communities_.labels
+        # A list of edges between named nodes has no rows, only an order of appearance.
+        found = self.communities_
+        self.labels_ = found._in_file() if found._rows is None else found.labels
         return self
 
     def _checked(self, matrix: Any) -> Any:

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from math import isnan
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, Protocol, TypeAlias, Union, runtime_checkable
 
 from outcore import _anndata, _outcore
+from outcore._neighbors import Neighbors, are_neighbors, neighbors, refuse_distances
 from outcore.errors import _made
 
 __all__ = ["Cells", "EdgeSource", "Edges", "Nodes", "StrPath", "SupportsArrowStream", "edges_of", "recorded_rows"]
@@ -130,11 +131,12 @@ def edges_of(
     *,
     directed: bool = False,
     two_mode: bool = False,
+    has_transform: bool = False,
 ) -> Edges:
     """Convert a source of edges; `columns` are those of a table that the caller has chosen.
 
     With `two_mode`, rows and columns of a matrix are nodes of two kinds. If the edges are `directed`, both entries of a
-    pair count, also in a symmetric matrix.
+    pair count, also in a symmetric matrix. A matrix of distances is refused unless the caller `has_transform` for them.
     """
     edges: Any = source
     if isinstance(edges, (str, os.PathLike)):
@@ -142,6 +144,14 @@ def edges_of(
         if not _anndata.is_file(path):
             return Edges([path])
         edges = Cells(path)
+    if are_neighbors(edges):
+        edges = neighbors(*edges)
+    if isinstance(edges, Neighbors):
+        return _of_neighbors(edges, directed=directed)
+    if isinstance(edges, Mapping):
+        return _of_columns(*_chosen(edges, columns))
+    if _are_columns(edges):
+        return _of_columns(*edges)
     if isinstance(edges, Cells) or _anndata.is_anndata(edges) or _anndata.is_stored(edges):
         return _of_cells(edges, columns, directed=directed, two_mode=two_mode)
     # Views of AnnData, and other classes of users, are subclasses of those of the libraries.
@@ -153,6 +163,8 @@ def edges_of(
         rows = _rows_of(edges, two_mode=two_mode)
         if two_mode:
             return _of_batches(_two_mode_batches(rows), Nodes())
+        if package == "scipy" and not has_transform:
+            refuse_distances(rows)
         return _of_batches(_matrix_batches(rows, directed=directed), Nodes("int64", range(rows.shape[0])))
     if package == "networkx":
         nodes = Nodes("int64", _distinct(list(edges)))
@@ -209,8 +221,9 @@ def _unusable(edges: object) -> BaseException:
         {
             "kind": "usage",
             "message": f"cannot read edges from `{type(edges).__name__}`",
-            "hint": "pass paths, a table with `__arrow_c_stream__` (pyarrow, polars, pandas), a square matrix of scipy "
-            "or numpy, an AnnData object, a networkx or igraph graph, or an iterable of (source, target) or "
+            "hint": "pass paths, a table with `__arrow_c_stream__` (pyarrow, polars, pandas), a dictionary of columns, "
+            "a square matrix of scipy or numpy, an AnnData object, a networkx or igraph graph, arrays of sources, "
+            "targets and weights, `outcore.neighbors(indices, distances)`, or an iterable of (source, target) or "
             "(source, target, weight)",
         }
     )
@@ -245,6 +258,75 @@ def _distinct(names: Any) -> Any:
             "rename them: `networkx.convert_node_labels_to_integers(graph)`, or `graph.vs['name']` of igraph",
         )
     return names
+
+
+def _of_neighbors(found: Neighbors, *, directed: bool) -> Edges:
+    """Convert neighbors of points."""
+    if directed:
+        raise _made(
+            {
+                "kind": "usage",
+                "message": "edges between neighbors have no direction, since points that are near each other share one",
+                "hint": "leave `directed` out, or pass the sparse matrix of the weights",
+            }
+        )
+    if hasattr(found.indices, "tocsr"):
+        return edges_of(found.matrix(), has_transform=True)
+    return _of_batches(found.batches(), Nodes("int64", range(len(found.indices))))
+
+
+def _are_columns(source: object) -> bool:
+    """Return whether these are columns of edges: two or three arrays of one dimension and length."""
+    if not isinstance(source, (tuple, list)) or len(source) not in (2, 3):
+        return False
+    shapes = {getattr(part, "shape", None) for part in source}
+    return len(shapes) == 1 and len(shapes.pop() or ()) == 1
+
+
+def _chosen(table: Mapping[Any, Any], columns: str | Sequence[str | int] | None) -> list[Any]:
+    """Return the columns of a dictionary that are the source, the target and the weight."""
+    names = [str(name) for name in table]
+    if isinstance(columns, str):
+        columns = columns.split(",")
+    if columns is None:
+        numbers = [len(one) > 0 and isinstance(one[0], Real) for one in table.values()]
+        found = _outcore.choose_columns([name.encode() for name in names], numbers)
+        # Two keys of any names may as well be nodes, and their values the neighbors.
+        if found is None or not found[3]:
+            raise _made(
+                {
+                    "kind": "usage",
+                    "message": "a dictionary is a table of edges, but its keys name no source and target: "
+                    + ", ".join(f"`{name}`" for name in names[:8]),
+                    "hint": 'use `columns=("source", "target")` with two or three of its keys; of neighbors by '
+                    "node, pass pairs: `((a, b) for a in graph for b in graph[a])`",
+                }
+            )
+        columns = [names[at] for at in found[:3] if at is not None]
+    values = list(table.values())
+    numbered = {str(at): value for at, value in enumerate(values, 1)}
+    named = numbered | dict(zip(names, values, strict=True))
+    try:
+        chosen = [named[str(column)] for column in columns]
+    except KeyError as missing:
+        listed = ", ".join(f"`{name}`" for name in names[:8])
+        raise _made(
+            {"kind": "usage", "message": f"the dictionary has no column {missing}, but {listed}", "hint": "use these"}
+        ) from None
+    if len({len(column) for column in chosen}) != 1:
+        raise _refused("columns of the dictionary have different lengths", "give every edge a value in each")
+    return chosen
+
+
+def _of_columns(*columns: Any) -> Edges:
+    """Convert columns of edges; names are text unless both columns are arrays of numbers."""
+    if all(getattr(getattr(column, "dtype", None), "kind", "O") in "biuf" for column in columns):
+        return replace(_of_batches(_part_batches(columns), Nodes("int64")), has_columns=True)
+    if not len(columns[0]):
+        raise _refused("the input holds no edges", "an edge is a row with two names and an optional weight")
+    nodes = Nodes("int64")
+    rows = zip(*columns, strict=True)
+    return replace(_of_batches(_tuple_batches(rows, len(columns), nodes), nodes), has_columns=True)
 
 
 def _of_batches(batches: Iterable[object], nodes: Nodes) -> Edges:
@@ -375,8 +457,6 @@ def _array_batches(
     array: Any, columns: str | Sequence[str | int] | None
 ) -> Iterator[tuple[bytes, bytes, bytes | None]]:
     """Yield the rows of an array of edges in batches."""
-    import numpy as np
-
     width = array.shape[1]
     if isinstance(columns, str):
         columns = columns.split(",")
@@ -391,21 +471,28 @@ def _array_batches(
                 "hint": "use the numbers of the source, the target and optionally the weight, from 1: `columns=(1, 2)`",
             }
         )
-    if not len(array):
+    yield from _part_batches([array[:, number - 1] for number in numbers])
+
+
+def _part_batches(parts: Sequence[Any]) -> Iterator[tuple[bytes, bytes, bytes | None]]:
+    """Yield edges in batches, whose sources, targets and optionally weights are arrays of numbers."""
+    import numpy as np
+
+    if not len(parts[0]):
         raise _refused("the input holds no edges", "an edge is a row with two names and an optional weight")
-    for at in range(0, len(array), BATCH_EDGES):
-        parts = [array[at : at + BATCH_EDGES, number - 1] for number in numbers]
+    for at in range(0, len(parts[0]), BATCH_EDGES):
+        batch = [part[at : at + BATCH_EDGES] for part in parts]
         ends = []
-        for part in parts[:2]:
+        for part in batch[:2]:
             with np.errstate(invalid="ignore"):
                 names = part.astype(np.int64) if part.dtype.kind in "biuf" else None
             if names is None or (names != part).any():
                 raise _refused(
-                    f"the array holds names that are not whole numbers of 64 bits: `{array.dtype}`",
+                    f"the array holds names that are not whole numbers of 64 bits: `{part.dtype}`",
                     "pass a table or an iterable of tuples, whose names may be text",
                 )
             ends.append(names.tobytes())
-        yield ends[0], ends[1], parts[2].astype(np.float64).tobytes() if len(parts) == 3 else None
+        yield ends[0], ends[1], batch[2].astype(np.float64).tobytes() if len(batch) == 3 else None
 
 
 def _rows_of(matrix: Any, *, two_mode: bool) -> Any:

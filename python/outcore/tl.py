@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from outcore import _anndata
 from outcore._api import Method, cluster, values_of
@@ -22,12 +22,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from anndata import AnnData
 
-__all__ = ["communities", "leiden"]
+__all__ = ["communities", "leiden", "louvain"]
 
-#: Column of the result, and what it becomes if only a part of the cells is clustered.
-_KEY = "outcore"
+#: Default keys, and what is added to them if only a part of the cells is clustered.
+_KEYS = ("leiden", "louvain", "outcore")
 _RESTRICTED = "_R"
-#: Keywords of `cluster` that have another form here, with what to use instead.
+#: Programs that scanpy can run.
+_FLAVORS = {"leiden": ("leidenalg", "igraph"), "louvain": ("vtraag", "igraph", "rapids")}
+#: Objectives of leidenalg and louvain-igraph that are that of this package.
+_PARTITIONS = ("RBConfigurationVertexPartition", "ModularityVertexPartition")
+_OTHER_OBJECTIVE = (
+    'use `outcore.tl.communities(adata, "cpm", resolution)` for the constant Potts model, whose resolution is in units '
+    "of the mean weight here; other objectives than modularity and `cpm` have no counterpart"
+)
+_ALL = "leave it out: every cell counts once, and a community grows as far as its objective does"
+#: Keywords of `cluster`, or of the programs that scanpy runs, that have another form here, with what to use instead.
 _ELSEWHERE = {
     "seed": "use `random_state`, as in scanpy",
     **dict.fromkeys(
@@ -38,6 +47,11 @@ _ELSEWHERE = {
         "use `outcore.cluster(adata, ...)`, whose result has it",
     ),
     **dict.fromkeys(("two_mode", "columns", "format", "delimiter", "comment", "header"), "leave it out"),
+    **dict.fromkeys(("initial_membership", "membership"), "use `initial`, a file of cells and their groups"),
+    **dict.fromkeys(("weights", "graph"), "use `adjacency` or `obsp`"),
+    **dict.fromkeys(("node_sizes", "node_weights", "max_comm_size"), _ALL),
+    "beta": "leave it out: groups are merged where that is best, not at random",
+    "resolution_parameter": "use `resolution`",
 }
 #: Keywords of files of names: with them, nodes have the names of cells.
 _NAMED = ("fixed", "initial", "match", "nodes")
@@ -47,20 +61,25 @@ def leiden(
     adata: AnnData | StrPath,
     resolution: float | Iterable[float] = 1,
     *,
+    restrict_to: tuple[str, Sequence[str]] | None = None,
     random_state: int = 0,
-    key_added: str = _KEY,
+    key_added: str = "leiden",
+    adjacency: Any = None,
+    directed: bool | None = None,
+    use_weights: bool = True,
+    n_iterations: int = -1,
+    partition_type: type | None = None,
     neighbors_key: str | None = None,
     obsp: str | None = None,
-    adjacency: Any = None,
-    restrict_to: tuple[str, Sequence[str]] | None = None,
-    stability: bool = False,
     copy: bool = False,
+    flavor: Literal["leidenalg", "igraph"] | None = None,
+    stability: bool = False,
     **options: Any,
 ) -> AnnData | pd.DataFrame | None:
     """Find groups of cells by modularity, in the place of ``scanpy.tl.leiden``.
 
-    The graph, the column and its categories are those of scanpy: the connectivities of ``scanpy.pp.neighbors``, and a
-    categorical column of ``"0"``, ``"1"`` and so on, the largest group first.
+    The graph, the keywords, the column and its categories are those of scanpy: the connectivities of
+    ``scanpy.pp.neighbors``, and a categorical column of ``"0"``, ``"1"`` and so on, the largest group first.
 
     Parameters
     ----------
@@ -69,27 +88,38 @@ def leiden(
         is read, in batches.
     resolution : float or iterable of float
         Resolution of modularity: larger values give more groups. Several values give a column each, named by the key
-        and the value, ``outcore_0.5``, as if each were given alone. Groups that are nested, from one reading of the
+        and the value, ``leiden_0.5``, as if each were given alone. Groups that are nested, from one reading of the
         graph, are those of ``outcore.cluster(adata, resolution=[0.5, 1])``.
+    restrict_to : tuple of str and sequence of str, optional
+        Column of ``adata.obs`` and those of its categories whose cells are clustered; the other cells keep theirs. A
+        new group is named by them and its number: ``"3,0"``.
     random_state : int
         Seed of all random choices. The same seed gives the same groups on every machine.
     key_added : str
         Key of the column in ``adata.obs`` and of the parameters in ``adata.uns``. If only some cells are clustered,
         ``_R`` is added to the default, as scanpy does.
+    adjacency : matrix, optional
+        Graph to use instead, with a row for each cell.
+    directed : bool, optional
+        Keep the direction of edges. Connectivities are symmetric, so that this changes nothing for them.
+    use_weights : bool
+        Use the weights of the graph; otherwise every edge counts 1.
+    n_iterations : int
+        Maximum number of passes up the levels and back, if positive: `cycles` of :func:`outcore.cluster`, whose
+        default the others stand for.
+    partition_type : type, optional
+        Class of leidenalg for modularity, as scanpy passes on; others are refused.
     neighbors_key : str, optional
         Key in ``adata.uns`` that names the connectivities, as in ``scanpy.pp.neighbors(adata, key_added=...)``.
     obsp : str, optional
         Key of another graph in ``adata.obsp``.
-    adjacency : matrix, optional
-        Graph to use in their place, with a row for each cell.
-    restrict_to : tuple of str and sequence of str, optional
-        Column of ``adata.obs`` and those of its categories whose cells are clustered; the other cells keep theirs. A
-        new group is named by them and its number: ``"3,0"``.
-    stability : bool
-        Also add a column ``outcore_stability``: for each cell the share of the starts in which it stays with its group.
-        This takes more time, since all starts are compared in full.
     copy : bool
         Return a copy with the columns, instead of adding them to `adata`.
+    flavor : {"leidenalg", "igraph"}, optional
+        Program that scanpy would run. Here all values give the same groups.
+    stability : bool
+        Also add a column ``leiden_stability``: for each cell the share of the starts in which it stays with its group.
+        This takes more time, since all starts are compared in full.
     **options
         Further keywords of :func:`outcore.cluster`, such as `memory`, `trials`, `max_size` or `match`.
 
@@ -101,31 +131,110 @@ def leiden(
     Raises
     ------
     outcore.UsageError
-        If the cells have no graph, or a key does not exist; it says which there are.
+        If the cells have no graph, or a key does not exist; it says which there are. If a keyword of scanpy has no
+        counterpart; it says what to use instead.
 
     Examples
     --------
     >>> import anndata, numpy, outcore.tl
     >>> adata = anndata.AnnData(numpy.zeros((4, 1)))
     >>> adata.obsp["connectivities"] = numpy.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
-    >>> outcore.tl.leiden(adata)
-    >>> adata.obs["outcore"].tolist()
+    >>> outcore.tl.leiden(adata, flavor="igraph", n_iterations=2, directed=False)
+    >>> adata.obs["leiden"].tolist()
     ['0', '0', '1', '1']
-    >>> adata.uns["outcore"]["modularity"]
+    >>> adata.uns["leiden"]["modularity"]
     0.5
     """
+    _check_objective("leiden", flavor, partition_type, options.pop("objective_function", None))
+    if isinstance(n_iterations, bool) or not isinstance(n_iterations, Integral) or n_iterations == 0:
+        hint = "use `n_iterations=2`, or -1 for the default"
+        raise _refused(f"`n_iterations` is a whole number other than 0, not {n_iterations!r:.60}", hint)
+    if n_iterations > 0:
+        options = {"cycles": int(n_iterations), **options}
     return communities(
         adata,
         "modularity",
         resolution,
+        restrict_to=restrict_to,
         random_state=random_state,
         key_added=key_added,
+        adjacency=adjacency,
         neighbors_key=neighbors_key,
         obsp=obsp,
-        adjacency=adjacency,
-        restrict_to=restrict_to,
-        stability=stability,
         copy=copy,
+        stability=stability,
+        **_graph_options(directed, use_weights),
+        **options,
+    )
+
+
+def louvain(
+    adata: AnnData | StrPath,
+    resolution: float | Iterable[float] | None = None,
+    *,
+    random_state: int = 0,
+    restrict_to: tuple[str, Sequence[str]] | None = None,
+    key_added: str = "louvain",
+    adjacency: Any = None,
+    flavor: Literal["vtraag", "igraph", "rapids"] | None = None,
+    directed: bool | None = None,
+    use_weights: bool = False,
+    partition_type: type | None = None,
+    partition_kwargs: Mapping[str, Any] | None = None,
+    neighbors_key: str | None = None,
+    obsp: str | None = None,
+    copy: bool = False,
+    **options: Any,
+) -> AnnData | pd.DataFrame | None:
+    """Find groups of cells by modularity, in the place of ``scanpy.tl.louvain``.
+
+    As there, weights are not used by default; all else is as for :func:`leiden`.
+
+    Parameters
+    ----------
+    adata : AnnData or path
+        Cells with a graph; see :func:`leiden`.
+    resolution : float or iterable of float, optional
+        Resolution of modularity, 1 by default.
+    random_state, restrict_to, adjacency, directed, neighbors_key, obsp, copy, **options
+        See :func:`leiden`.
+    key_added : str
+        Key of the column in ``adata.obs`` and of the parameters in ``adata.uns``.
+    flavor : {"vtraag", "igraph", "rapids"}, optional
+        Program that scanpy would run. Here all values give the same groups.
+    use_weights : bool
+        Use the weights of the graph; otherwise every edge counts 1.
+    partition_type, partition_kwargs : optional
+        Class for modularity, as scanpy passes on, and no further settings of it; others are refused.
+
+    Returns
+    -------
+    AnnData, pandas.DataFrame or None
+        See :func:`leiden`.
+
+    Examples
+    --------
+    >>> import anndata, numpy, outcore.tl
+    >>> adata = anndata.AnnData(numpy.zeros((4, 1)))
+    >>> adata.obsp["connectivities"] = numpy.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    >>> outcore.tl.louvain(adata)
+    >>> adata.obs["louvain"].tolist()
+    ['0', '0', '1', '1']
+    """
+    _check_objective("louvain", flavor, partition_type, None)
+    return communities(
+        adata,
+        "modularity",
+        resolution,
+        restrict_to=restrict_to,
+        random_state=random_state,
+        key_added=key_added,
+        adjacency=adjacency,
+        neighbors_key=neighbors_key,
+        obsp=obsp,
+        copy=copy,
+        **_graph_options(directed, use_weights),
+        **(partition_kwargs or {}),
         **options,
     )
 
@@ -135,14 +244,14 @@ def communities(
     method: Method,
     resolution: float | Iterable[float] | None = None,
     *,
+    restrict_to: tuple[str, Sequence[str]] | None = None,
     random_state: int = 0,
-    key_added: str = _KEY,
+    key_added: str = "outcore",
+    adjacency: Any = None,
     neighbors_key: str | None = None,
     obsp: str | None = None,
-    adjacency: Any = None,
-    restrict_to: tuple[str, Sequence[str]] | None = None,
-    stability: bool = False,
     copy: bool = False,
+    stability: bool = False,
     **options: Any,
 ) -> AnnData | pd.DataFrame | None:
     """Find groups of cells by any method of :func:`outcore.cluster`.
@@ -155,7 +264,9 @@ def communities(
         Objective or algorithm.
     resolution : float or iterable of float, optional
         Resolution of modularity or of the constant Potts model.
-    random_state, key_added, neighbors_key, obsp, adjacency, restrict_to, stability, copy, **options
+    key_added : str
+        Key of the column in ``adata.obs`` and of the parameters in ``adata.uns``.
+    restrict_to, random_state, adjacency, neighbors_key, obsp, copy, stability, **options
         See :func:`leiden`.
 
     Returns
@@ -194,7 +305,7 @@ def communities(
     if restrict_to is not None:
         key, categories = restrict_to
         chosen = _restricted(whole, key, categories)
-        if key_added == _KEY:
+        if key_added in _KEYS:
             key_added += _RESTRICTED
         cells = _part(cells, chosen)
     if not any(options.get(name) is not None for name in _NAMED):
@@ -227,6 +338,24 @@ def communities(
     for name, (value, result) in results.items():
         whole.uns[name] = _recorded(result, {**settings, "resolution": value})
     return whole if copy else None
+
+
+def _check_objective(function: str, flavor: object, partition_type: Any, objective: object) -> None:
+    """Refuse what would make scanpy optimize another objective than modularity."""
+    if flavor is not None and flavor not in _FLAVORS[function]:
+        listed = " or ".join(f'"{name}"' for name in _FLAVORS[function])
+        raise _refused(f"`flavor` is {listed}, not {flavor!r:.60}", "leave it out: all give the same groups here")
+    name = getattr(partition_type, "__name__", str(partition_type))
+    if partition_type is not None and name not in _PARTITIONS:
+        raise _refused(f"`partition_type={name}` is another objective than modularity", _OTHER_OBJECTIVE)
+    if objective is not None and str(objective).lower() != "modularity":
+        raise _refused(f"`objective_function={objective!r:.60}` is another objective than modularity", _OTHER_OBJECTIVE)
+
+
+def _graph_options(directed: bool | None, use_weights: bool) -> dict[str, Any]:
+    """Return how scanpy reads the graph, as keywords of `cluster`."""
+    options = {"directed": directed, "ignore_weights": not use_weights}
+    return {name: True for name, is_on in options.items() if is_on}
 
 
 def _refused(message: str, hint: str) -> BaseException:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ def cells(graph: Any = None, key: str = "connectivities") -> Any:
     return adata
 
 
-def labels(adata: Any, key: str = "outcore") -> list[int]:
+def labels(adata: Any, key: str = "leiden") -> list[int]:
     return [int(name) for name in adata.obs[key]]
 
 
@@ -75,7 +77,7 @@ def test_files_have_the_communities_of_their_matrix(own_directory: Path) -> None
         frame = outcore.tl.leiden("cells.h5ad")
         assert isinstance(frame, pd.DataFrame)
         assert frame.index.tolist() == adata.obs_names.tolist()
-        assert [int(name) for name in frame["outcore"]] == expected.labels.tolist()
+        assert [int(name) for name in frame["leiden"]] == expected.labels.tolist()
     opened = anndata.read_h5ad("cells.h5ad", backed="r")
     assert Path(outcore.cluster(opened, **MODULARITY).path).read_bytes() == Path(expected.path).read_bytes()
     outcore.tl.leiden(opened)
@@ -167,19 +169,19 @@ def test_views_are_read_like_copies() -> None:
     with pytest.warns(UserWarning) as warned:
         outcore.tl.leiden(view)
     assert all(issubclass(one.category, UserWarning) for one in warned)
-    assert labels(view) == expected and "outcore" not in adata.obs
+    assert labels(view) == expected and "leiden" not in adata.obs
 
 
 def test_leiden_adds_what_scanpy_adds(own_directory: Path) -> None:
     adata = cells()
     assert outcore.tl.leiden(adata, 0.8, random_state=3) is None
-    column = adata.obs["outcore"]
+    column = adata.obs["leiden"]
     assert column.dtype == "category" and not column.cat.ordered
     sizes = column.value_counts(sort=False)
     assert column.cat.categories.tolist() == [str(at) for at in range(len(sizes))] and len(sizes) > 10
     assert sizes.tolist() == sorted(sizes, reverse=True)
     found = outcore.cluster(adata, method="modularity", resolution=0.8, seed=3)
-    recorded = adata.uns["outcore"]
+    recorded = adata.uns["leiden"]
     assert recorded["params"] == {
         "method": "modularity",
         "resolution": 0.8,
@@ -195,8 +197,8 @@ def test_leiden_adds_what_scanpy_adds(own_directory: Path) -> None:
     # All of it goes to a file and comes back.
     adata.write_h5ad("written.h5ad")
     again = anndata.read_h5ad("written.h5ad")
-    assert again.uns["outcore"]["params"]["version"] == outcore.__version__
-    assert again.obs["outcore"].tolist() == column.tolist()
+    assert again.uns["leiden"]["params"]["version"] == outcore.__version__
+    assert again.obs["leiden"].tolist() == column.tolist()
 
 
 def test_several_resolutions_have_a_column_each() -> None:
@@ -208,8 +210,8 @@ def test_several_resolutions_have_a_column_each() -> None:
         assert labels(copied, name) == found.labels.tolist()
         assert copied.uns[name]["params"]["resolution"] == value
     outcore.tl.leiden(adata, [0.5, 1, 1.00000001], stability=True)
-    assert "outcore_1.00000001" in adata.obs
-    assert {"outcore_0.5_stability", "outcore_1_stability"} <= set(adata.obs)
+    assert "leiden_1.00000001" in adata.obs
+    assert {"leiden_0.5_stability", "leiden_1_stability"} <= set(adata.obs)
 
 
 def test_some_of_the_groups_are_divided() -> None:
@@ -217,7 +219,7 @@ def test_some_of_the_groups_are_divided() -> None:
     outcore.tl.leiden(adata, 0.2, key_added="coarse")
     before = adata.obs["coarse"].tolist()
     outcore.tl.leiden(adata, 2, restrict_to=("coarse", ["1", "0"]), stability=True)
-    after = adata.obs["outcore_R"].tolist()
+    after = adata.obs["leiden_R"].tolist()
     inside = [name in ("0", "1") for name in before]
     graph = adata.obsp["connectivities"][inside][:, inside]
     expected = outcore.cluster(graph, method="modularity", resolution=2).labels.tolist()
@@ -225,13 +227,13 @@ def test_some_of_the_groups_are_divided() -> None:
     assert [name for name, is_in in zip(after, inside, strict=True) if not is_in] == [
         name for name, is_in in zip(before, inside, strict=True) if not is_in
     ]
-    categories = adata.obs["outcore_R"].cat.categories.tolist()
+    categories = adata.obs["leiden_R"].cat.categories.tolist()
     assert categories == [f"1-0,{at}" for at in range(max(expected) + 1)] + [
         str(at) for at in range(2, len(set(before)))
     ]
     assert sorted(["10", "1,10", "1,9", "9"], key=outcore.tl._natural) == ["1,9", "1,10", "9", "10"]
-    assert adata.obs["outcore_R_stability"].isna().tolist() == [not is_in for is_in in inside]
-    assert adata.uns["outcore_R"]["params"]["restrict_to"] == ["coarse", "1", "0"]
+    assert adata.obs["leiden_R_stability"].isna().tolist() == [not is_in for is_in in inside]
+    assert adata.uns["leiden_R"]["params"]["restrict_to"] == ["coarse", "1", "0"]
     outcore.tl.leiden(adata, restrict_to=("coarse", ["0"]), key_added="mine")
     assert "mine" in adata.obs
 
@@ -256,11 +258,60 @@ def test_a_graph_is_chosen_as_by_scanpy(own_directory: Path) -> None:
     adata.write_h5ad("cells.h5ad")
     for way in ways[:2]:
         frame = outcore.tl.leiden("cells.h5ad", **way)
-        assert [int(name) for name in frame["outcore"]] == expected
+        assert [int(name) for name in frame["leiden"]] == expected
     # Old files have the matrix beside the parameters.
     old = cells(key="elsewhere")
     old.uns["neighbors"]["connectivities"] = other
     assert labels(outcore.tl.leiden(old, copy=True)) == expected
+
+
+class ModularityVertexPartition:
+    """Class of leidenalg, by its name."""
+
+
+class CPMVertexPartition:
+    """Another one."""
+
+
+#: Values of keywords of `scanpy.tl.leiden` and `louvain` that users pass, and what they are for `cluster`.
+OF_SCANPY: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"flavor": "igraph", "n_iterations": 2, "directed": False}, {"cycles": 2}),
+    ({"flavor": "leidenalg", "n_iterations": -1, "directed": True, "use_weights": True}, {"directed": True}),
+    ({"use_weights": False, "partition_type": ModularityVertexPartition}, {"ignore_weights": True}),
+    ({"objective_function": "modularity", "partition_type": None}, {}),
+]
+
+
+@pytest.mark.parametrize(("given", "meant"), OF_SCANPY)
+def test_keywords_of_scanpy_mean_the_same(given: dict[str, Any], meant: dict[str, Any]) -> None:
+    adata = cells()
+    outcore.tl.leiden(adata, **given)
+    assert labels(adata) == outcore.cluster(adata, **MODULARITY, **meant).labels.tolist()
+    params = adata.uns["leiden"]["params"]
+    assert {name: params[name] for name in ("cycles", "directed", "ignore_weights") if name in params} == meant
+
+
+def test_louvain_ignores_weights_as_in_scanpy() -> None:
+    adata = cells()
+    outcore.tl.louvain(adata, flavor="vtraag", partition_type=None, partition_kwargs={})
+    assert labels(adata, "louvain") == outcore.cluster(adata, **MODULARITY, ignore_weights=True).labels.tolist()
+    outcore.tl.louvain(adata, 2, use_weights=True, key_added="fine")
+    assert labels(adata, "fine") == outcore.cluster(adata, **MODULARITY, resolution=2).labels.tolist()
+
+
+@pytest.mark.parametrize("name", ["leiden", "louvain"])
+def test_every_keyword_of_scanpy_is_one(name: str) -> None:
+    """Ours can take the place of theirs: the same parameters in the same order, and the same defaults."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import scanpy
+    ours, theirs = (inspect.signature(getattr(module, name)).parameters for module in (outcore.tl, scanpy.tl))
+    known = [parameter for parameter in theirs if parameter != "clustering_args"]
+    assert [parameter for parameter in ours if parameter in theirs] == known
+    # None stands for defaults that change nothing here, and for an empty dictionary.
+    other = {"directed", "flavor", "partition_kwargs"}
+    assert all(ours[one].default == theirs[one].default for one in known if one not in other)
+    assert all(ours[one].default is None for one in known if one in other)
 
 
 def test_other_methods_are_available() -> None:
@@ -286,7 +337,7 @@ def test_numbers_of_an_earlier_result_are_kept() -> None:
     outcore.tl.leiden(adata, match="before.tsv", restrict_to=("part", ["b"]))
     part = adata[adata.obs["part"] == "b"]
     expected = outcore.cluster(part, **MODULARITY, match="before.tsv").labels.tolist()
-    assert adata.obs["outcore_R"][1::2].tolist() == [f"b,{number}" for number in expected]
+    assert adata.obs["leiden_R"][1::2].tolist() == [f"b,{number}" for number in expected]
 
 
 def without(adata: Any) -> Any:
@@ -335,6 +386,20 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     ),
     "a seed": (lambda: outcore.tl.leiden(cells(), seed=1), "`seed`", "random_state"),
     "a state": (lambda: outcore.tl.leiden(cells(), random_state=None), "`random_state`", "random_state=0"),
+    "a flavor": (lambda: outcore.tl.leiden(cells(), flavor="vtraag"), '"leidenalg" or "igraph"', "leave it out"),
+    "iterations": (lambda: outcore.tl.leiden(cells(), n_iterations=0), "`n_iterations`", "n_iterations=2"),
+    "a class": (
+        lambda: outcore.tl.leiden(cells(), partition_type=CPMVertexPartition),
+        "`partition_type=CPMVertexPartition`",
+        'communities(adata, "cpm"',
+    ),
+    "an objective": (lambda: outcore.tl.leiden(cells(), objective_function="CPM"), "objective_function='CPM'", "cpm"),
+    "members": (lambda: outcore.tl.leiden(cells(), initial_membership=[0]), "`initial_membership`", "`initial`"),
+    "settings of a class": (
+        lambda: outcore.tl.louvain(cells(), partition_kwargs={"resolution_parameter": 2}),
+        "`resolution_parameter`",
+        "`resolution`",
+    ),
     "a file of results": (lambda: outcore.tl.leiden(cells(), output="x.tsv"), "`output`", "outcore.cluster"),
     "a matrix": (lambda: outcore.tl.leiden(symmetric()), "not an object of type", "outcore.cluster"),
     "no file": (lambda: outcore.tl.leiden("nowhere.h5ad"), "does not exist", ".h5ad"),

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import networkx
+import numpy
 import outcore
 import pytest
 from conftest import planted
@@ -471,7 +472,9 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
     status, output = runner.shell("outcore build karate.tsv --append karate.graph -o more.graph -q --report r.json")
     assert status == 0, output
     found |= fields(json.loads(Path("r.json").read_text()))
-    for name, edges in (("rows", networkx.path_graph(3)), ("named", networkx.Graph([("a", "b")]))):
+    numbers = {"source": numpy.arange(3), "target": numpy.arange(1, 4)}
+    sources = {"rows": networkx.path_graph(3), "named": networkx.Graph([("a", "b")]), "numbers": numbers}
+    for name, edges in sources.items():
         found |= fields(outcore.build(edges, f"{name}.graph").report.to_dict())
     found |= fields(outcore.export("named.graph", "named.gexf").to_dict())
     for command in [

@@ -13,6 +13,7 @@ import igraph
 import networkx as nx
 import numpy as np
 import outcore
+import pyarrow as pa
 import pytest
 import scipy.sparse
 
@@ -93,12 +94,35 @@ def test_the_order_of_named_nodes_is_not_made_up(source: Callable[[], Any], own_
     assert len(direct.labels) == len(found)
 
 
-def test_a_graph_of_files_has_the_order_of_its_files(karate: Path, own_directory: Path) -> None:
-    graph = outcore.build(karate, "karate.graph")
-    assert "names" not in json.loads(Path("karate.graph/graph.json").read_text())
-    assert outcore.cluster(graph).labels.tolist() == [community for _, community in outcore.cluster(karate)]
-    tuples = outcore.build([(2, 0), (1, 2)], "tuples.graph")
-    assert outcore.cluster(tuples, method="components").labels.tolist() == [0, 0, 0]
+def test_labels_have_the_order_of_names_that_are_numbers_from_0(own_directory: Path) -> None:
+    pairs = [(4, 5), (3, 5), (1, 2), (0, 2)]
+    table = pa.table({"a": [a for a, _ in pairs], "b": [b for _, b in pairs]})
+    Path("edges.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
+    graph = outcore.build("edges.tsv", "numbers.graph")
+    assert "names" not in json.loads(Path("numbers.graph/graph.json").read_text())
+    for source in (pairs, table, table.to_pandas(), "edges.tsv", graph, np.array(pairs)):
+        found = outcore.cluster(source, method="components", output="c.tsv")
+        expected = [found[node] for node in range(6)]
+        assert found.labels.tolist() == expected != [community for _, community in found]
+        assert outcore.Communities("c.tsv").labels.tolist() == expected
+        assert found[[5, 0]].tolist() == found[np.array([5, 0])].tolist() == [expected[5], expected[0]]
+    dropped = outcore.cluster([(0, 1), (1, 2), (3, 4)], method="components", min_size=3)
+    assert dropped.labels.tolist() == [0, 0, 0, -1, -1]
+
+
+@pytest.mark.parametrize("names", [("a", "b", "c"), (1, 2, 3), ("0", "1", "02"), ("0", "1", "+2"), (0, 1, 5)])
+def test_labels_of_other_names_are_an_error_that_says_what_has_both(names: Any, own_directory: Path) -> None:
+    a, b, c = names
+    found = outcore.cluster([(a, b), (b, c)], method="components", flow=True, output="c.parquet")
+    for result in (found, outcore.Communities("c.parquet")):
+        with pytest.raises(outcore.UsageError, match="no index says whose a label is") as raised:
+            _ = result.labels
+        assert raised.value.hint and "communities[names]" in raised.value.hint and "to_pandas" in raised.value.hint
+    assert found[[c, a]].tolist() == [0, 0]
+    # Values have the order of the table, whose middle node is that of the most steps.
+    assert found.to_pandas()["node"].tolist()[int(found.flow.argmax())] == b
+    with pytest.raises(KeyError, match="9"):
+        _ = found[[a, 9]]
 
 
 @pytest.mark.filterwarnings("ignore:one community holds")  # Nearly all nodes are joined, as they should be.
