@@ -238,7 +238,7 @@ pub(crate) fn write_members(
     match rows {
         RowForm::Pairs => {
             let has_weights = !inside.weights.is_empty();
-            put_pairs(bench, sorted, (graph.name_type(), has_weights), file, done)
+            put_pairs(bench, sorted, graph.name_type(), has_weights, file, done)
         }
         RowForm::Nodes | RowForm::Communities => {
             let title = if presented.are_lines_doubtful() { CLUSTERS_MARK } else { "" };
@@ -253,7 +253,8 @@ pub(crate) fn write_members(
 fn put_pairs(
     bench: &Workbench<'_>,
     sorted: SortedNames,
-    (name_type, has_weights): (NameType, bool),
+    name_type: NameType,
+    has_weights: bool,
     file: RowFile<'_>,
     done: u64,
 ) -> Result<u64> {
