@@ -372,7 +372,7 @@ fn in_six_bits(block: &[u8]) -> Option<(&'static str, Text)> {
         return None;
     }
     let found = match () {
-        () if are(b"", &|text| is_graph(text, |nodes| nodes * (nodes - 1) / 2)) => {
+        () if are(b"", &|text| is_graph(text, |nodes| nodes * nodes.saturating_sub(1) / 2)) => {
             ("graph6", OF_GRAPH6)
         }
         () if are(b"&", &|text| is_graph(text, |nodes| nodes * nodes)) => ("digraph6", OF_GRAPH6),
