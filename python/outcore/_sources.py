@@ -289,7 +289,7 @@ def _chosen(table: Mapping[Any, Any], columns: str | Sequence[str | int] | None)
     if isinstance(columns, str):
         columns = columns.split(",")
     if columns is None:
-        numbers = [len(one) > 0 and isinstance(one[0], Real) for one in table.values()]
+        numbers = [isinstance(next(iter(one), None), Real) for one in table.values()]
         found = _outcore.choose_columns([name.encode() for name in names], numbers)
         # Two keys of any names may as well be nodes, and their values the neighbors.
         if found is None or not found[3]:
@@ -478,10 +478,12 @@ def _part_batches(parts: Sequence[Any]) -> Iterator[tuple[bytes, bytes, bytes | 
     """Yield edges in batches, whose sources, targets and optionally weights are arrays of numbers."""
     import numpy as np
 
-    if not len(parts[0]):
+    # Columns of pandas are arrays, too, but are cut by their labels.
+    arrays = [np.asarray(part) for part in parts]
+    if not len(arrays[0]):
         raise _refused("the input holds no edges", "an edge is a row with two names and an optional weight")
-    for at in range(0, len(parts[0]), BATCH_EDGES):
-        batch = [part[at : at + BATCH_EDGES] for part in parts]
+    for at in range(0, len(arrays[0]), BATCH_EDGES):
+        batch = [array[at : at + BATCH_EDGES] for array in arrays]
         ends = []
         for part in batch[:2]:
             with np.errstate(invalid="ignore"):

@@ -99,8 +99,11 @@ def test_missing_neighbors_and_points_without_any_are_kept_apart() -> None:
 def test_columns_are_edges_also_in_a_dictionary() -> None:
     i, j, weight = np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0.5, 1, 2])
     expected = dict(outcore.cluster(list(zip(i.tolist(), j.tolist(), weight.tolist(), strict=True))))
+    frame = pd.DataFrame({"source": i, "target": j, "weight": weight}, index=[7, 8, 9])
     for source in (
         (i, j, weight),
+        dict(frame.items()),
+        (frame["source"], frame["target"]),
         [i, j],
         {"source": i, "target": j, "weight": weight},
         {"weight": weight.tolist(), "source": i.tolist(), "target": j.tolist()},

@@ -5,10 +5,9 @@
 
 use outcore::cluster::METHODS as OURS;
 use outcore::error::opt::{
-    COLUMNS, DELIMITER, DIRECTED, FIXED, IGNORE_WEIGHTS, INITIAL, LEVELS, LIKE, MAX_SIZE,
-    MAX_SWEEPS, MEMORY, METHOD, MIN_SIZE, MIN_WEIGHT, OUTPUT, QUIET, RECORDED_TELEPORTATION,
-    RESOLUTION, SEED, SELF_LOOPS, THREADS, TRIALS, TWO_MODE, WEIGHT_TRANSFORM, WELL_CONNECTED,
-    WORK_DIR,
+    COLUMNS, DELIMITER, DIRECTED, IGNORE_WEIGHTS, INITIAL, LEVELS, LIKE, MAX_SIZE, MAX_SWEEPS,
+    MEMORY, METHOD, MIN_SIZE, MIN_WEIGHT, OUTPUT, QUIET, RECORDED_TELEPORTATION, RESOLUTION, SEED,
+    SELF_LOOPS, THREADS, TRIALS, TWO_MODE, WEIGHT_TRANSFORM, WELL_CONNECTED, WORK_DIR,
 };
 use outcore::error::{Opt, Text};
 
@@ -96,12 +95,11 @@ const OPTIONS: &[(&str, Ours, &str)] = &[
         "the map equation finds the sizes of communities itself; for larger or smaller ones use {}",
     ),
     (
-        "teleportation-probability p recorded-teleportation-probability e",
+        "teleportation-probability p e",
         || RECORDED_TELEPORTATION,
         "a walk teleports with probability 0.15; to count its jumps use {}",
     ),
     ("silent", || QUIET, "use {}"),
-    ("assign-to-neighbouring-module", || FIXED, "for nodes whose communities are known use {}"),
     ("include-self-links k keep-loops", || SELF_LOOPS.of("keep"), "use {}"),
     ("abc-log", || WEIGHT_TRANSFORM.of("log"), "use {}"),
     ("abc-neg-log abc-neg-log10", || WEIGHT_TRANSFORM.of("neglog10"), "use {}"),
@@ -195,10 +193,7 @@ mod tests {
         assert_eq!(option("--resolution_parameter").unwrap().1, "use `--resolution`");
         assert_eq!(option("--Num-Trials").unwrap().1, "use `--trials`");
         assert!(option("-I").unwrap().1.contains("inflation") && option("-i").is_none());
-        assert_eq!(
-            option("--clu").unwrap().1.to_string().matches("`--output communities.clu`").count(),
-            1
-        );
+        assert!(option("--clu").unwrap().1.ends_with("use `--output communities.clu`"));
         assert!(method("kmeans").is_none() && option("--attenuate").is_none());
     }
 }
