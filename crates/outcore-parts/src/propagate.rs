@@ -20,7 +20,7 @@ use outcore_cluster::kernel::holdings::NO_HOLDINGS;
 use outcore_cluster::kernel::nodes::{Nodes, Rules};
 use outcore_cluster::kernel::seeding::{Stars, seed_block};
 use outcore_cluster::kernel::sweep::{LARGE_DEGREE, MOST_LABELS, SweepBuffers, sweep_block};
-use outcore_cluster::objectives::label_propagation::Votes;
+use outcore_cluster::objectives::label_propagation::{DRAWN_SWEEPS, Votes};
 use outcore_cluster::store::by_node::NodeLabels;
 use outcore_graph::ArcScratch;
 use outcore_io::Result;
@@ -323,6 +323,8 @@ impl Rounds {
             apply(&moves, &places, &around, part)?;
             moves.active.iter().for_each(|&node| _ = active.set(node as usize));
         }
+        let mut objective = Votes::<false>::new(0.0);
+        objective.set_draws(self.sweep <= DRAWN_SWEEPS);
         let labels = Seen { first, own: &own, places: &places, around: &around };
         let mut nodes = Nodes {
             labels: &labels,
@@ -330,7 +332,7 @@ impl Rounds {
             changes: Vec::new(),
             holdings: &NO_HOLDINGS,
             seed,
-            objective: Votes::<false>::new(0.0),
+            objective,
             admission: Admission::Any,
             shuffled: false,
             activates: true,

@@ -21,7 +21,7 @@ use crate::kernel::nodes::{Nodes, Rules};
 use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
 use crate::kernel::votes::Ballot;
 use crate::methods::options::{AttenuationRule, ClusterOptions, Seeding};
-use crate::objectives::label_propagation::Votes;
+use crate::objectives::label_propagation::{DRAWN_SWEEPS, Votes};
 use crate::store::given::GivenLabels;
 use crate::store::saves::Saves;
 use outcore_graph::{Block, SEGMENT_ARCS};
@@ -129,12 +129,18 @@ impl SweepState {
 
 /// Run in progress, by the kind of its votes.
 enum SweepRun<'a> {
-    Plain(Nodes<'a, Votes<false>>),
+    /// Also tells whether nodes draw among equal labels in the first sweeps.
+    Plain(Nodes<'a, Votes<false>>, bool),
     Attenuated(Nodes<'a, Votes<true>>, f64),
 }
 
 impl<'a> SweepRun<'a> {
-    fn new(job: &ClusterJob<'_>, state: &'a SweepState, held: Option<&'a Bits>) -> Self {
+    fn new(
+        job: &ClusterJob<'_>,
+        state: &'a SweepState,
+        held: Option<&'a Bits>,
+        has_initial: bool,
+    ) -> Self {
         let options = &job.options.propagation;
         let nodes = state.labels.len();
         let directed = job.graph.is_directed();
@@ -154,13 +160,13 @@ impl<'a> SweepRun<'a> {
         if attenuates {
             Self::Attenuated(voters.rated_by(Votes::new(cutoff)), attenuation)
         } else {
-            Self::Plain(voters.rated_by(Votes::new(cutoff)))
+            Self::Plain(voters.rated_by(Votes::new(cutoff)), !directed && !has_initial)
         }
     }
 
     /// Returns the counters of each node: changes, visits and moves.
     fn counted(&mut self) -> (&mut [u8], &mut [u16], &mut [u8]) {
-        let (Self::Plain(Nodes { changes, rules, .. })
+        let (Self::Plain(Nodes { changes, rules, .. }, _)
         | Self::Attenuated(Nodes { changes, rules, .. }, _)) = self;
         (changes, &mut rules.visits, &mut rules.moves)
     }
@@ -182,7 +188,10 @@ impl<'a> SweepRun<'a> {
     /// Prepares a sweep, after one that moved this share of the nodes.
     fn begin(&mut self, rule: AttenuationRule, number: u32, moved: f64) {
         match self {
-            Self::Plain(nodes) => nodes.freeze(number),
+            Self::Plain(nodes, draws) => {
+                nodes.freeze(number);
+                nodes.objective.set_draws(*draws && number <= DRAWN_SWEEPS);
+            }
             Self::Attenuated(nodes, value) => {
                 nodes.freeze(number);
                 nodes.objective.set_factors(|hops| match rule {
@@ -201,7 +210,7 @@ impl<'a> SweepRun<'a> {
         number: u32,
     ) -> Result<Swept> {
         match self {
-            Self::Plain(nodes) => sweep_block(block, directed, nodes, workshop, number),
+            Self::Plain(nodes, _) => sweep_block(block, directed, nodes, workshop, number),
             Self::Attenuated(nodes, _) => sweep_block(block, directed, nodes, workshop, number),
         }
     }
@@ -237,9 +246,10 @@ impl<'a> Voters<'a> {
 impl ClusterJob<'_> {
     /// Propagates labels.
     pub(crate) fn propagate(&self, given: GivenLabels, saves: &mut Saves) -> Result<Communities> {
+        let has_initial = !given.initial.is_empty();
         let start = given.into_labels(self.graph.node_count() as usize, self.most())?;
         let mut source = self.blocks(self.cache_bytes());
-        let (outcome, held) = self.advance(&mut source, start, saves)?;
+        let (outcome, held) = self.advance(&mut source, (start, has_initial), saves)?;
         self.finish(&mut source, outcome, held.as_ref(), saves)
     }
 
@@ -247,7 +257,7 @@ impl ClusterJob<'_> {
     fn advance(
         &self,
         source: &mut BlockSource<'_>,
-        start: Start,
+        (start, has_initial): (Start, bool),
         saves: &mut Saves,
     ) -> Result<(SweptLabels, Option<Bits>)> {
         let count = self.graph.node_count() as usize;
@@ -264,7 +274,7 @@ impl ClusterJob<'_> {
         }
         let held = start.into_held();
         let history = {
-            let mut run = SweepRun::new(self, &state, held.as_ref());
+            let mut run = SweepRun::new(self, &state, held.as_ref(), has_initial);
             let sweeping = match saved {
                 Some((sweeping, mut from)) => {
                     run.load(&mut from)?;

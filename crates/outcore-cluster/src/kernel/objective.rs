@@ -87,7 +87,7 @@ pub trait Objective: Sync {
     ) -> f64 {
         f64::INFINITY
     }
-    /// Rates a community of this node alone; negative infinity if the objective has no such option.
+    /// Rates a community of this node alone; negative infinity if that is no option.
     #[inline]
     fn alone(&self, _visit: &Visit<Self::Flow>, _leaving: &Self::Leaving) -> f64 {
         f64::NEG_INFINITY
@@ -100,6 +100,11 @@ pub trait Objective: Sync {
     fn least_equal(&self, visit: &Visit<Self::Flow>, rate: f64) -> f64;
     /// Returns whether a label of this rate is better than the present one by more than rounding.
     fn improves(&self, visit: &Visit<Self::Flow>, rate: f64) -> bool;
+    /// Returns whether a node draws among equally good labels, its present one too.
+    #[inline]
+    fn draws(&self) -> bool {
+        false
+    }
     /// Records that a node has moved to `label`, to which arcs of total weight `weight` lead.
     fn moved(&mut self, visit: &Visit<Self::Flow>, label: u32, weight: f64);
     /// Returns the factor of a vote whose label has traveled this many hops.
@@ -127,8 +132,10 @@ pub trait Sums: Objective + Sized + Send {
     fn add(&mut self, label: u32, held: Holding, strength: f64, cut: f64);
     /// Finishes the sums after the last node was added.
     fn complete(&mut self);
-    /// Makes labels below `count` without nodes available to nodes that will be alone, if that is an option.
+    /// Makes labels below `count` without nodes available to nodes that will be alone, if that is always an option.
     fn free_below(&mut self, _count: usize) {}
+    /// Lets nodes be alone from now on, with these labels, which no node has.
+    fn offer(&mut self, unused: Vec<u32>);
     /// Returns the total strength of all nodes.
     fn strength(&self) -> f64;
     /// Returns an exclusive upper bound of the labels.
@@ -297,24 +304,39 @@ impl<'a, O: Objective> Election<'a, O> {
         self.objective.improves(&self.visit, least)
     }
 
-    /// Picks the equally good label with the largest key.
+    /// Picks the equally good label with the largest key; returns the number of equally good labels.
     #[inline]
     pub fn pick<S: Sum>(
         &mut self,
         table: &LabelTable<S>,
         rates: &[f64],
         key: impl Fn(u32) -> (u64, u32),
-    ) {
+    ) -> u32 {
         let least = self.objective.least_equal(&self.visit, self.largest);
+        let mut equal = 0;
         for ((label, sum), &rate) in table.iter().zip(rates) {
             if rate < least {
                 continue;
             }
+            equal += 1;
             match self.best {
                 Some((best, _)) if key(best) >= key(label) => {}
                 _ => self.best = Some((label, sum.value())),
             }
         }
+        equal
+    }
+
+    /// Keeps the present label if it is as good as the one picked among `equal` labels and has the larger key. Returns
+    /// whether there was more than one, so that the node draws again in the next sweep.
+    #[inline]
+    pub fn draw(&mut self, equal: u32, key: impl Fn(u32) -> (u64, u32)) -> bool {
+        let least = self.objective.least_equal(&self.visit, self.largest);
+        let stays = self.visit.own >= least;
+        if stays && self.best.is_some_and(|(best, _)| key(self.visit.present) > key(best)) {
+            (self.best, self.largest) = (None, f64::NEG_INFINITY);
+        }
+        equal + u32::from(stays) > 1
     }
 
     /// Returns the move, if the node leaves its label.

@@ -269,6 +269,9 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
             let degree = self.block.degree(local as usize);
             arcs += degree;
             *plan = Proposal::default();
+            if self.nodes.changes.is_empty() {
+                self.nodes.active.clear((self.block.first_node() + local) as usize);
+            }
             if degree > self.large_degree {
                 let mut tables = self.large.lock().unwrap_or_else(PoisonError::into_inner);
                 let ProposeWorker { arcs, ballot, .. } = worker;
@@ -290,9 +293,6 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
                 )?;
             }
             worker.ends.push(worker.labels.len());
-            if self.nodes.changes.is_empty() {
-                self.nodes.active.clear((self.block.first_node() + local) as usize);
-            }
             if worker.labels.len() >= BATCH_ARCS || worker.ends.len() >= BATCH_MEMBERS {
                 break;
             }
@@ -321,9 +321,18 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
     ) -> Option<Choice<O::Flow>> {
         election.survey(&self.nodes.admission, sums, rates);
         if election.leaves() {
-            election.pick(sums, rates, self.order(local));
+            let equal = election.pick(sums, rates, self.order(local));
+            self.draw(local, election, equal);
         }
         election.choice()
+    }
+
+    /// Lets a member keep its label if that is the one drawn among equally good ones; it draws again in the next sweep.
+    #[inline]
+    fn draw(&self, local: u32, election: &mut Election<'_, O>, equal: u32) {
+        if self.nodes.objective.draws() && election.draw(equal, self.order(local)) {
+            self.nodes.active.set((self.block.first_node() + local) as usize);
+        }
     }
 
     #[inline]
@@ -404,13 +413,15 @@ impl<S: Sum, O: Objective, L: NodeLabels + ?Sized> Round<'_, '_, S, O, L> {
             shares *= 2;
         };
         if election.leaves() {
+            let mut equal = 0;
             for share in 0..shares {
                 if shares > 1 {
                     fill(sums, share, shares)?;
                     election.survey(&self.nodes.admission, sums, rates);
                 }
-                election.pick(sums, rates, self.order(local));
+                equal += election.pick(sums, rates, self.order(local));
             }
+            self.draw(local, &mut election, equal);
         }
         let mut choice = election.choice();
         if O::ATTENUATES

@@ -12,7 +12,8 @@
 //!
 //! Moving all nodes at the same time does not converge (on a path, labels chase each other forever), and moving them
 //! one by one is serial. With four groups, few movers have moving neighbors; only these are rated again, so the serial
-//! part is small. The sweeps end because every commit raises the objective. A choice may depend on the graph, the
+//! part is small. The sweeps end because every commit raises the objective, but for the first ones of label propagation,
+//! where nodes draw among equal labels. A choice may depend on the graph, the
 //! labels, the seed and the sweep, never on the number of threads, on memory or on timing.
 
 use super::cache::BlockSource;

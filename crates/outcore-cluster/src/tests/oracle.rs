@@ -3,6 +3,7 @@
 use crate::base::hash::{Hash, LEAD, SUB, TIE};
 use crate::drive::propagate::SWEEPS;
 use crate::methods::options::{AttenuationRule, ClusterOptions, Seeding};
+use crate::objectives::label_propagation::DRAWN_SWEEPS;
 use crate::store::given::GivenLabels;
 use outcore_graph::weight::{RELATIVE_TOLERANCE, Weight};
 use std::collections::BTreeMap;
@@ -70,9 +71,9 @@ impl Oracle {
                         active[v] = false;
                         visits[v] += 1;
                         visited += self.arcs[v].len() as u64;
-                        if let Some(label) = self.best_label(v, &state, sweeps) {
-                            proposals.push((v, label));
-                        }
+                        let (label, draws) = self.best_label(v, &state, sweeps);
+                        active[v] = draws;
+                        proposals.extend(label.map(|label| (v, label)));
                     }
                     let mut movers = Vec::new();
                     for (v, label) in proposals {
@@ -80,7 +81,11 @@ impl Oracle {
                         let own = sums.get(&state.labels[v]).copied().unwrap_or(0.0);
                         let other = sums.get(&label).copied().unwrap_or(0.0);
                         let has_room = self.has_room(&state.labels, label);
-                        if own < other * NEARLY && self.is_enough(other) && has_room {
+                        let improves = match self.draws(sweeps) {
+                            true => other > 0.0 && own * NEARLY * NEARLY <= other,
+                            false => own < other * NEARLY,
+                        };
+                        if improves && self.is_enough(other) && has_room {
                             state.hops[v] = self.nearest(v, label, &state).saturating_add(1);
                             state.labels[v] = label;
                             changes[v] += 1;
@@ -220,17 +225,36 @@ impl Oracle {
         with_label.map(|&(u, _)| state.hops[u as usize]).min().unwrap_or(u8::MAX)
     }
 
-    fn best_label(&self, v: usize, state: &OracleState, sweep: u32) -> Option<u32> {
+    /// Returns the label that a node moves to, and whether it draws among equal ones.
+    fn best_label(&self, v: usize, state: &OracleState, sweep: u32) -> (Option<u32>, bool) {
         let mut sums = self.sums(v, state);
         let own = sums.get(&state.labels[v]).copied().unwrap_or(0.0);
         sums.retain(|&label, sum| self.is_enough(*sum) && self.has_room(&state.labels, label));
-        let most = sums.values().copied().fold(0.0, f64::max);
-        if own >= most * NEARLY * NEARLY {
-            return None;
+        let present = state.labels[v];
+        let others = sums.iter().filter(|&(&label, _)| label != present);
+        let most = others.clone().map(|(_, &sum)| sum).fold(0.0, f64::max);
+        let stays = match self.draws(sweep) {
+            true => own * NEARLY * NEARLY > most * NEARLY,
+            false => own >= most * NEARLY * NEARLY,
+        };
+        if most == 0.0 || stays {
+            return (None, false);
         }
         let hash = Hash::new(self.options.seed ^ TIE ^ v as u64);
-        let ties = sums.iter().filter(|&(_, &w)| w >= most * NEARLY).map(|(&label, _)| label);
-        ties.max_by_key(|&label| (hash.of(u64::from(label), u64::from(sweep)), !label))
+        let mut ties: Vec<u32> =
+            others.filter(|&(_, &w)| w >= most * NEARLY).map(|(&label, _)| label).collect();
+        if self.draws(sweep) && own >= most * NEARLY {
+            ties.push(present);
+        }
+        let key = |label: u32| (hash.of(u64::from(label), u64::from(sweep)), !label);
+        let drawn = ties.iter().copied().max_by_key(|&label| key(label));
+        (drawn.filter(|&label| label != present), self.draws(sweep) && ties.len() > 1)
+    }
+
+    /// Returns whether nodes draw among equal labels.
+    fn draws(&self, sweep: u32) -> bool {
+        let is_plain = !self.directed && !self.options.propagation.attenuates();
+        is_plain && self.given.initial.is_empty() && sweep <= DRAWN_SWEEPS
     }
 
     /// Numbers connected pieces, largest first, then by smallest node; fixed nodes with the same label are connected.

@@ -139,9 +139,10 @@ proptest! {
         kind in 0..4u64,
         max_size in prop_oneof![3 => Just(None), 1 => (1..30u32).prop_map(Some)],
         size in size_classes(),
+        trials in prop_oneof![1 => Just(None), 5 => Just(Some(2))],
     ) {
         let edges = Edges { directed: false, ..edges };
-        let options = ClusterOptions { seed, max_size, ..of(method) };
+        let options = ClusterOptions { seed, max_size, trials, ..of(method) };
         let nodes = u64::from(edges.node_count);
         let labels: Vec<u32> = match kind {
             0 => disturbed(&edges, &options).initial,
@@ -187,6 +188,41 @@ proptest! {
         let found = find_in(&edges, &options, before.labels(), limits);
         let [was, is] = [before.labels(), found.labels()].map(|l| objective(&edges, method, l));
         prop_assert!(is >= was - 1e-6 * was.abs(), "{is} after {was}");
+    }
+
+    /// A clustering that starts with its own result returns it, if the graph is not large.
+    #[test]
+    fn a_second_start_changes_nothing(
+        edges in some_edges(),
+        method in prop::sample::select(&METHODS[..]),
+        seed in 0..1000u64,
+        communities in 1..40u64,
+        size in prop_oneof![Just(SizeClass::Small), Just(SizeClass::Medium)],
+    ) {
+        let edges = Edges { directed: false, ..edges };
+        let options = ClusterOptions { seed, trials: Some(2), ..of(method) };
+        let nodes = u64::from(edges.node_count);
+        let labels: Vec<u32> = (0..nodes).map(|node| (mix(seed ^ node) % communities.min(nodes)) as u32).collect();
+        let first = find_in(&edges, &options, &labels, as_size(size));
+        let second = find_in(&edges, &options, first.labels(), as_size(size));
+        prop_assert_eq!(first.labels(), second.labels());
+    }
+}
+
+/// A ring of cliques whose weights differ by orders of magnitude: single moves cannot lead from the planted communities
+/// to better ones.
+#[test]
+fn communities_worse_than_those_of_a_fresh_run_are_warned_of() {
+    let mut edges = ring_of_cliques(20, 25);
+    let weight = |edge: usize| (1.0 - (mix(edge as u64) % 1000) as f64 / 1000.0).powf(-1.2);
+    (0..).zip(&mut edges.edges).for_each(|(edge, (_, _, of_edge))| *of_edge = weight(edge));
+    let planted: Vec<u32> = (0..500).map(|node| node / 25).collect();
+    let (graph, options) = (edges.graph(), ClusterOptions::default());
+    for (labels, warned) in [(planted, 1), (super::find(&edges, &options).labels().to_vec(), 0)] {
+        let (observer, limits) = (Warnings::default(), ScratchLimits::default());
+        let given = given(&labels);
+        cluster_within(&graph, &options, given, PLENTY, scratch(), limits, &observer).unwrap();
+        assert_eq!(observer.0.into_inner(), warned);
     }
 }
 

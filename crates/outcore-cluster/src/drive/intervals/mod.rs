@@ -38,7 +38,7 @@ use crate::kernel::seeding::{Stars, seed_block};
 use crate::kernel::sweep::{SweepBuffers, Swept, sweep_block};
 use crate::methods::options::{ClusterOptions, Seeding, Visits};
 use crate::methods::table::MethodOption;
-use crate::objectives::label_propagation::Votes;
+use crate::objectives::label_propagation::{DRAWN_SWEEPS, Votes};
 use crate::store::by_node::NodeLabels;
 use crate::store::pages::{CHUNK_NODES, Pages, chunks};
 use crate::store::ranked::Ranked;
@@ -125,7 +125,11 @@ impl ClusterJob<'_> {
             Some((sweeping, from)) => run.resume(&labels, sweeping, from)?,
             None => (History::default(), Bits::new(nodes as usize, true)),
         };
-        let votes = || Votes::<false>::new(cutoff);
+        let votes = |number| {
+            let mut votes = Votes::<false>::new(cutoff);
+            votes.set_draws(number <= DRAWN_SWEEPS);
+            votes
+        };
         let history = run.sweeps(&labels, &sweeping, history, active, saves, votes)?;
         drop(sweeping);
         run.close(labels, &closing, history)
@@ -273,7 +277,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
         mut history: History,
         active: Bits,
         saves: &mut Saves,
-        votes: impl Fn() -> Votes<false>,
+        votes: impl Fn(u32) -> Votes<false>,
     ) -> Result<History> {
         let ClusterJob { graph, options, limits, observer, .. } = *self.job;
         let count = graph.node_count();
@@ -296,7 +300,7 @@ impl<'a> IntervalRun<'_, 'a, '_> {
                 scope.enter(self.files, interval)?;
                 scope.gather(labels, &mut values)?;
                 let begun = BegunSweep { number, done: history.arcs + swept.arcs };
-                let (objective, workshop) = (votes(), &mut workshop);
+                let (objective, workshop) = (votes(number), &mut workshop);
                 let of_interval = if intervals.len() == 1 {
                     // Here places are node indexes, so no rank is looked up.
                     self.sweep(interval, begun, &values[..], &active, objective, workshop)?

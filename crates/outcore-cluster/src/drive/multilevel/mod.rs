@@ -54,7 +54,7 @@ use outcore_io::units::format_counted;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warm::WarmStep;
 
 /// Sweeps over a large graph before the first contraction end when at most this share of the nodes moves.
@@ -73,6 +73,9 @@ const SETTLED: f64 = 0.005;
 const LEVEL_SHRINKS: f64 = 0.99;
 /// Another cycle follows if polishing the result on a large graph moves more than this share of the nodes.
 const CYCLE_TOLERANCE: f64 = 0.02;
+
+/// Maximum number of nodes that become alone in a round of the last sweeps; others do in the next.
+const OFFERED: usize = 1 << 16;
 
 const LABEL_BYTES: u64 = size_of::<u32>() as u64;
 
@@ -120,6 +123,18 @@ struct LevelState<O> {
 impl<O> LevelState<O> {
     fn into_labels(self) -> Vec<u32> {
         self.labels.into_iter().map(AtomicU32::into_inner).collect()
+    }
+}
+
+impl<O: Sums> LevelState<O> {
+    /// Lets nodes be alone, with the first labels that no node has.
+    fn offer_unused(&mut self) {
+        let used = Bits::new(self.labels.len(), false);
+        self.labels.iter().for_each(|label| _ = used.set(label.load(Relaxed) as usize));
+        let unused = (0..self.labels.len()).filter(|&label| !used.get(label));
+        let mut unused: Vec<u32> = unused.take(OFFERED).map(|label| label as u32).collect();
+        unused.reverse();
+        self.sums.offer(unused);
     }
 }
 
@@ -202,7 +217,7 @@ struct SearchLimits {
 struct FromGiven {
     /// Step that is under way; `None` once the clustering goes on as one from scratch would.
     step: Option<WarmStep>,
-    /// The given communities, kept as a fallback if a run from scratch scores worse.
+    /// The given communities: a run from scratch may score worse, and good ones stay as they are.
     given: Option<Hierarchy>,
 }
 
@@ -235,6 +250,7 @@ pub(crate) fn find<O: Sums>(
     let divisions = Hierarchy::new(job.graph.files(), job.scratch.join("division"), Vec::new());
     first.divisions = job.options.stability.then_some(divisions);
     let has_given = !given.initial.is_empty();
+    let again = has_given.then(|| first.starts.clone());
     let mut state = match saved {
         Some((counters, state)) => first.resume(&mut level, given, counters, state)?,
         None if has_given => first.begin_from(&mut level, given)?,
@@ -245,7 +261,10 @@ pub(crate) fn find<O: Sums>(
         state = first.without_fragments(&mut level, state)?;
     }
     let labels = first.at_least_given(&mut level, state.labels)?;
-    let labels = first.settled(&mut level, labels)?;
+    let mut labels = first.settled(&mut level, labels)?;
+    if let Some(starts) = again {
+        labels = first.ripened(&mut level, labels, &starts)?;
+    }
     let labels = first.divided_otherwise(&mut level, labels)?;
     level.source.release();
     Ok(first.outcome(labels))
@@ -362,7 +381,27 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         }
     }
 
-    /// Moves nodes until no move of a single node improves the objective, except in a large graph.
+    /// Runs another search on the graph as if it were the first one, with files of its own and no checkpoints. What it
+    /// does is work, but no sweep of the result.
+    fn anew<T>(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        starts: Starts,
+        solve: impl FnOnce(&mut Self, &mut Level<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        let groups = self.job.scratch.join("anew-groups");
+        let hierarchy = Hierarchy::new(self.hierarchy.files(), groups, Vec::new());
+        let mut other = Self::new(self.job, self.rule, starts, hierarchy);
+        other.place.prefix = "anew-".into();
+        let found = solve(&mut other, level)?;
+        other.forget_from(0);
+        self.history.arcs += other.history.arcs;
+        self.history.sweeps.scans += other.history.sweeps.scans;
+        Ok(found)
+    }
+
+    /// Moves nodes until no move of a single node improves the objective, except in a large graph: neither to another
+    /// community nor to one of its own.
     ///
     /// The sweeps before visit only neighbors of what moved. However, a move also changes the size or the strength of
     /// both communities, and so what their other members gain elsewhere.
@@ -381,6 +420,7 @@ impl<'a, 'j, O: Sums> Multilevel<'a, 'j, O> {
         let goes_on = |done, moved| done < most && moved > 0;
         for _ in 0..most {
             let (progress, before) = (Progress::new(level.node_count()), self.history.clone());
+            state.offer_unused();
             if self.sweeps(level, &mut state, progress, goes_on)? == 0 {
                 // What only confirms that nothing moves is work, but no sweep of the result.
                 let (arcs, scans) = (self.history.arcs, self.history.sweeps.scans);

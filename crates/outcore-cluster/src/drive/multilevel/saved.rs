@@ -104,7 +104,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 self.keep_given(&warm)?;
                 Some(warm)
             }
-            None if !given.initial.is_empty() => {
+            _ if !given.initial.is_empty() => {
                 let warm = Warm::new(given, level.node_count(), self.limits.size)?;
                 self.keep_given(&warm)?;
                 None

@@ -15,17 +15,21 @@
 //! If the first sweep moves a large share of the nodes, or most nodes are in communities that come apart, the
 //! labels are far from any good solution: the graph is clustered from scratch, and the better of both remains.
 //!
+//! In a graph that is not large, all of this is repeated with what it has found, until nothing is gained: a clustering
+//! that starts with a result returns this result. A fresh clustering then shows whether much better communities exist.
+//!
 //! A fresh clustering contracts single nodes and groups of them several times, which is where its time goes.
 
-use super::starts::MARGIN;
+use super::starts::{MARGIN, Scored, keep};
 use super::{
     Bits, FIRST_SWEEPS, FIRST_TOLERANCE, Groupings, LEVEL_SHRINKS, Level, LevelState, Multilevel,
-    NextStep, Progress, Sums, renumber,
+    NextStep, Progress, Starts, Sums, renumber,
 };
 use crate::drive::job::SizeClass;
 use crate::store::given::{GivenLabels, NONE};
 use crate::store::hierarchy::Hierarchy;
 use outcore_io::error::Result;
+use outcore_io::error::opt::INITIAL;
 use outcore_io::progress::{Event, notify};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -42,6 +46,11 @@ const LARGE_SHARE: f64 = 0.25;
 const EXAMINED_CHANGES: u32 = 8;
 /// In a large graph, communities where one node in this number has more weight to others are examined, too.
 const EXAMINED_DOUBTED: u32 = 3;
+
+/// Maximum number of times that a clustering starts again from what it has found.
+const REPEATS: u32 = 20;
+/// A fresh clustering is clearly better by more than this share of the objective.
+const WORSE: f64 = 0.005;
 
 /// Step of a clustering from given communities, as a checkpoint records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,7 +190,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
 
     /// Keeps the given communities until the end.
     pub(super) fn keep_given(&mut self, warm: &Warm) -> Result<()> {
-        let prefix = self.job.scratch.join("given");
+        let prefix = self.scratch("given");
         let mut kept = Hierarchy::new(self.job.graph.files(), prefix, Vec::new());
         kept.keep(&warm.labels, warm.labels.len())?;
         self.warm.given = Some(kept);
@@ -195,7 +204,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         level: &mut Level<'_, '_>,
         labels: Vec<AtomicU32>,
     ) -> Result<Vec<AtomicU32>> {
-        let Some(given) = self.warm.given.take() else { return Ok(labels) };
+        let Some(given) = &self.warm.given else { return Ok(labels) };
         let mut labels = labels;
         if self.warm.step.is_none() {
             let (quality, found) = self.measured(level, labels)?;
@@ -210,8 +219,102 @@ impl<O: Sums> Multilevel<'_, '_, O> {
                 labels = self.cycles(level, state, Progress::new(level.node_count()))?.labels;
             }
         }
-        given.discard();
         Ok(labels)
+    }
+
+    /// Improves communities found from given ones until a clustering that starts with them would change nothing, and
+    /// says how far they are from those of a fresh one, with these starts. Those of a large graph stay as they are.
+    pub(super) fn ripened(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+        starts: &Starts,
+    ) -> Result<Vec<AtomicU32>> {
+        let Some(mut kept) = self.warm.given.take() else { return Ok(labels) };
+        if self.is_large() {
+            kept.discard();
+            return Ok(labels);
+        }
+        // A resumed job repeats what follows.
+        let saves = self.saves.take();
+        let found = self.rated(level, labels, &mut kept)?;
+        let given = kept.read(0)?.into_iter().map(AtomicU32::new).collect();
+        let given = self.settled(level, given)?;
+        let (mut best, mut next) = (self.rated(level, given, &mut kept)?, found);
+        let mut repeats = 0;
+        while next.quality > best.quality + MARGIN {
+            best = next;
+            if repeats == REPEATS {
+                break;
+            }
+            repeats += 1;
+            let labels = self.again(level, kept.read(best.place)?, starts)?;
+            next = self.rated(level, labels, &mut kept)?;
+        }
+        if self.warm.step.is_some() {
+            self.compare_with_fresh(level, best.quality, starts)?;
+        }
+        let labels = kept.read(best.place)?.into_iter().map(AtomicU32::new).collect();
+        kept.discard();
+        self.saves = saves;
+        Ok(labels)
+    }
+
+    /// Keeps communities with their quality.
+    fn rated(
+        &self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<AtomicU32>,
+        kept: &mut Hierarchy,
+    ) -> Result<Scored> {
+        let (quality, state) = self.measured(level, labels)?;
+        keep(kept, &state.into_labels())?;
+        Ok(Scored { place: kept.groupings().len() - 1, quality })
+    }
+
+    /// Runs a clustering that starts from these communities.
+    fn again(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        labels: Vec<u32>,
+        starts: &Starts,
+    ) -> Result<Vec<AtomicU32>> {
+        self.anew(level, starts.clone(), |other, level| {
+            let given = GivenLabels { initial: labels, ..GivenLabels::default() };
+            let state = other.begin_from(level, given)?;
+            let labels = other.at_least_given(level, state.labels)?;
+            other.warm.given.take().into_iter().for_each(Hierarchy::discard);
+            other.settled(level, labels)
+        })
+    }
+
+    /// Warns if a fresh clustering finds communities that are clearly better than those of this quality. In a graph that
+    /// is not small, it has one start.
+    fn compare_with_fresh(
+        &mut self,
+        level: &mut Level<'_, '_>,
+        quality: f64,
+        starts: &Starts,
+    ) -> Result<()> {
+        let starts = match self.job.size_class() {
+            SizeClass::Small => starts.clone(),
+            _ => Starts::one(starts.usual),
+        };
+        let fresh = self.anew(level, starts, |other, level| {
+            let state = other.begin(level)?;
+            let state = other.without_fragments(level, state)?;
+            let labels = other.settled(level, state.labels)?;
+            Ok(other.measured(level, labels)?.0)
+        })?;
+        let gain = (fresh - quality) / O::scale(quality, level.graph().node_count());
+        if gain > WORSE {
+            let percent = 100.0 * gain;
+            let text = format!(
+                "a fresh clustering is better by {percent:.1} % of the objective: omit {INITIAL} to take it"
+            );
+            notify(self.job.observer, Event::Warning { text: &text.into() })?;
+        }
+        Ok(())
     }
 
     /// Clusters from scratch, with all starts.

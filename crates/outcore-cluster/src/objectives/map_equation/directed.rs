@@ -9,7 +9,7 @@
 //! Sums are kept in the unit of the graph, doubled, so that communities without drift have those of the undirected
 //! objective. Rates are not bounded, because how a node's arcs to a community divide into directions is unknown.
 
-use super::{CHUNK_MODULES, Leaving, NoRule, TOLERANCE};
+use super::{CHUNK_MODULES, Leaving, NoRule, TOLERANCE, vacate};
 use crate::base::logarithm::{log2, plogp};
 use crate::base::parallel::for_chunks;
 use crate::kernel::holdings::{Carries, Holding, NodeFlow};
@@ -41,6 +41,8 @@ pub struct DirectedCodeLength<F> {
     /// 1 / visits of all nodes.
     unit: f64,
     log_entering: f64,
+    /// Labels for nodes that will be alone, if that is an option.
+    free: Option<Vec<u32>>,
 }
 
 /// Quantities that are the same for all labels that a node could take.
@@ -105,6 +107,24 @@ impl<F: Carries> DirectedCodeLength<F> {
     fn update_entering(&mut self) {
         let entering = self.entering * self.unit;
         self.log_entering = if entering >= f64::MIN_POSITIVE { log2(entering) } else { 0.0 };
+    }
+
+    /// Rates a community, to which arcs of total weight `weight` lead.
+    #[inline]
+    fn rate_of(
+        &self,
+        visit: &Visit<F>,
+        departure: &Departure,
+        module: Module<F>,
+        weight: f64,
+    ) -> f64 {
+        let Module { mass, cut, flow, length } = module;
+        let [before, _] = self.scale().crossing(cut, flow);
+        let cut_after = cut + visit.arcs - 2.0 * weight;
+        let joined = Self::with(flow, visit.flow);
+        let (after, enter) = self.scale().length(mass + visit.mass, cut_after, joined);
+        let growth = departure.leaving.index_growth((departure.step + enter - before) * self.unit);
+        departure.leaving.gain + (length - after) - growth
     }
 
     /// Adds to a community, and returns the change of the flow that enters it.
@@ -176,13 +196,21 @@ impl<F: Carries> Objective for DirectedCodeLength<F> {
 
     #[inline]
     fn rate(&self, visit: &Visit<F>, departure: &Departure, label: u32, weight: f64) -> f64 {
-        let Module { mass, cut, flow, length } = self.modules[label as usize];
-        let [before, _] = self.scale().crossing(cut, flow);
-        let cut_after = cut + visit.arcs - 2.0 * weight;
-        let joined = Self::with(flow, visit.flow);
-        let (after, enter) = self.scale().length(mass + visit.mass, cut_after, joined);
-        let growth = departure.leaving.index_growth((departure.step + enter - before) * self.unit);
-        departure.leaving.gain + (length - after) - growth
+        let module = self.modules.get(label as usize).copied().unwrap_or_default();
+        self.rate_of(visit, departure, module, weight)
+    }
+
+    /// An option at the end, as few nodes are better off alone.
+    #[inline]
+    fn alone(&self, visit: &Visit<F>, departure: &Departure) -> f64 {
+        match self.free {
+            Some(_) => self.rate_of(visit, departure, Module::default(), 0.0),
+            None => f64::NEG_INFINITY,
+        }
+    }
+
+    fn free_label(&mut self) -> Option<u32> {
+        self.free.as_mut()?.pop()
     }
 
     /// Without arcs, there is no label to take.
@@ -221,7 +249,8 @@ impl<F: Carries> Sums for DirectedCodeLength<F> {
     fn empty(_: NoRule, capacity: usize) -> Self {
         let modules = reserve_large_pages(capacity);
         let (entering, teleported, log_entering) = (0.0, 0.0, 0.0);
-        Self { modules, entering, teleported, total_strength: 0.0, unit: 0.0, log_entering }
+        let (total_strength, unit, free) = (0.0, 0.0, None);
+        Self { modules, entering, teleported, total_strength, unit, log_entering, free }
     }
 
     fn add(&mut self, label: u32, held: Holding, strength: f64, cut: f64) {
@@ -244,6 +273,11 @@ impl<F: Carries> Sums for DirectedCodeLength<F> {
         self.modules.shrink_to_fit();
         self.unit = if self.unit > 0.0 { 1.0 / self.unit } else { 0.0 };
         self.update_lengths();
+    }
+
+    fn offer(&mut self, unused: Vec<u32>) {
+        vacate(&mut self.modules, &unused);
+        self.free = Some(unused);
     }
 
     fn strength(&self) -> f64 {
@@ -289,8 +323,9 @@ impl<F: Carries> Sums for DirectedCodeLength<F> {
         let masses = from.numbers::<f64>()?;
         let modules = masses.iter().map(|&mass| Module { mass, ..Module::default() }).collect();
         drop(masses);
+        let (log_entering, free) = (0.0, None);
         let mut loaded =
-            Self { modules, entering, teleported, total_strength, unit, log_entering: 0.0 };
+            Self { modules, entering, teleported, total_strength, unit, log_entering, free };
         from.fill(&mut loaded.modules, |module, cut: f64| module.cut = cut)?;
         from.fill(&mut loaded.modules, |module, drift: f64| {
             module.flow = F::of(NodeFlow { drift, teleport: 0.0 });

@@ -18,6 +18,7 @@ use outcore_graph::weight::RELATIVE_TOLERANCE;
 use outcore_io::checkpoint::{StateReader, StateWriter};
 use outcore_io::error::Result;
 use outcore_io::{prefetch, reserve_large_pages};
+use std::cmp::max;
 
 /// Relative change of the code by the rounding of a weight: each of about six terms changes in proportion to
 /// its logarithm, which is at most some tens of bits.
@@ -51,6 +52,8 @@ pub struct CodeLength {
     unit: f64,
     /// Logarithm of Q, which every rate needs.
     log_exits: f64,
+    /// Labels for nodes that will be alone, if that is an option.
+    free: Option<Vec<u32>>,
 }
 
 /// Quantities that are the same for all labels that a node could take.
@@ -101,6 +104,15 @@ impl CodeLength {
         self.log_exits = if exits >= f64::MIN_POSITIVE { log2(exits) } else { 0.0 };
     }
 
+    /// Rates a community, to which arcs of total weight `weight` lead.
+    #[inline]
+    fn rate_of(&self, visit: &Visit, leaving: &Leaving, module: Module, weight: f64) -> f64 {
+        let Module { mass, cut, length } = module;
+        let after = self.length(mass + visit.mass, cut + visit.arcs - 2.0 * weight);
+        let growth = leaving.index_growth(2.0 * (visit.own - weight) * self.unit);
+        leaving.gain + (length - after) - growth
+    }
+
     fn change(&mut self, label: u32, mass: f64, cut: f64) {
         let module = self.modules[label as usize];
         let (mass, cut) = (module.mass + mass, module.cut + cut);
@@ -113,6 +125,13 @@ impl CodeLength {
 fn length(unit: f64, mass: f64, cut: f64) -> f64 {
     let (p, q) = (mass * unit, cut * unit);
     plogp(q + p) - 2.0 * plogp(q)
+}
+
+/// Empties the modules of labels without nodes, where rounding may have left something.
+fn vacate<M: Clone + Default>(modules: &mut Vec<M>, unused: &[u32]) {
+    let bound = unused.iter().map(|&label| label as usize + 1).fold(modules.len(), max);
+    modules.resize(bound, M::default());
+    unused.iter().for_each(|&label| modules[label as usize] = M::default());
 }
 
 impl Objective for CodeLength {
@@ -140,10 +159,21 @@ impl Objective for CodeLength {
 
     #[inline]
     fn rate(&self, visit: &Visit, leaving: &Leaving, label: u32, weight: f64) -> f64 {
-        let Module { mass, cut, length } = self.modules[label as usize];
-        let after = self.length(mass + visit.mass, cut + visit.arcs - 2.0 * weight);
-        let growth = leaving.index_growth(2.0 * (visit.own - weight) * self.unit);
-        leaving.gain + (length - after) - growth
+        let module = self.modules.get(label as usize).copied().unwrap_or_default();
+        self.rate_of(visit, leaving, module, weight)
+    }
+
+    /// An option at the end, as few nodes are better off alone.
+    #[inline]
+    fn alone(&self, visit: &Visit, leaving: &Leaving) -> f64 {
+        match self.free {
+            Some(_) => self.rate_of(visit, leaving, Module::default(), 0.0),
+            None => f64::NEG_INFINITY,
+        }
+    }
+
+    fn free_label(&mut self) -> Option<u32> {
+        self.free.as_mut()?.pop()
     }
 
     #[inline]
@@ -189,7 +219,7 @@ impl Sums for CodeLength {
 
     fn empty(_: NoRule, capacity: usize) -> Self {
         let modules = reserve_large_pages(capacity);
-        Self { modules, cut: 0.0, total_strength: 0.0, unit: 0.0, log_exits: 0.0 }
+        Self { modules, cut: 0.0, total_strength: 0.0, unit: 0.0, log_exits: 0.0, free: None }
     }
 
     fn add(&mut self, label: u32, _held: Holding, strength: f64, cut: f64) {
@@ -207,6 +237,11 @@ impl Sums for CodeLength {
         self.modules.shrink_to_fit();
         self.unit = if self.total_strength > 0.0 { 1.0 / self.total_strength } else { 0.0 };
         self.update_lengths();
+    }
+
+    fn offer(&mut self, unused: Vec<u32>) {
+        vacate(&mut self.modules, &unused);
+        self.free = Some(unused);
     }
 
     fn strength(&self) -> f64 {
@@ -246,7 +281,7 @@ impl Sums for CodeLength {
         let masses = from.numbers::<f64>()?;
         let modules = masses.iter().map(|&mass| Module { mass, ..Module::default() }).collect();
         drop(masses);
-        let mut loaded = Self { modules, cut, total_strength, unit, log_exits: 0.0 };
+        let mut loaded = Self { modules, cut, total_strength, unit, log_exits: 0.0, free: None };
         from.fill(&mut loaded.modules, |module, cut: f64| module.cut = cut)?;
         loaded.update_lengths();
         Ok(loaded)

@@ -66,8 +66,10 @@ pub(crate) struct OracleLevels {
     searches: u64,
     /// Maximum number of input nodes in a community.
     pub(crate) max_size: Option<u32>,
-    /// Labels that have lost their last node, for nodes better off alone in the constant Potts model.
+    /// Labels that have lost their last node, for nodes better off alone.
     pub(crate) free: Vec<u32>,
+    /// Whether nodes may be alone by all methods; by the constant Potts model, they always may.
+    settles: bool,
     /// Group of each node of each level, from the graph up, in the last cycle.
     pub(crate) groupings: Vec<Vec<u32>>,
     /// Smallest margin of any decision, relative to the scale of the compared values.
@@ -131,6 +133,7 @@ impl OracleLevels {
             searches,
             max_size,
             free,
+            settles: false,
             groupings,
             closest,
             perturbs: false,
@@ -156,15 +159,13 @@ impl OracleLevels {
         }
     }
 
-    /// Returns the largest improvement of the objective if one node moves to the community of a neighbor, or, by the
-    /// constant Potts model, is alone.
+    /// Returns the largest improvement of the objective if one node moves to the community of a neighbor or is alone.
     pub(crate) fn best_single_move(&self, level: &OracleLevel, labels: &[u32]) -> f64 {
         let before = self.quality(level, labels);
         let mut moved = labels.to_vec();
         let mut most = f64::NEG_INFINITY;
-        let alone = (self.method == Method::Cpm).then_some(u32::MAX);
         for v in 0..labels.len() {
-            for to in level.weights(v, labels).into_keys().chain(alone) {
+            for to in level.weights(v, labels).into_keys().chain([u32::MAX]) {
                 moved[v] = to;
                 most = most.max(self.quality(level, &moved) - before);
             }
@@ -176,8 +177,9 @@ impl OracleLevels {
     /// Lets all nodes of a graph that is not large move until none does.
     fn settle(&mut self, level: &OracleLevel, labels: &mut [u32]) {
         let mut moves = self.size != OracleSize::Large;
-        self.fill_free(labels);
+        self.settles = true;
         while moves {
+            self.fill_free(labels);
             let (mut active, before) = (vec![true; labels.len()], self.sweeps);
             moves = self.sweep(level, self.seed, labels, None, &mut active) > 0;
             if !moves {
@@ -367,9 +369,10 @@ impl OracleLevels {
             return (weight(to) - factor * mass * there - stay, degree);
         }
         let all: f64 = sums.cut.values().sum();
+        let of = |sums: &BTreeMap<u32, f64>, label| sums.get(&label).copied().unwrap_or(0.0);
         let length = |changed: &[(u32, f64, f64)], all: f64| {
             let parts = changed.iter().map(|&(label, mass, cut)| {
-                let (p, q) = (sums.mass[&label] + mass, sums.cut[&label] + cut);
+                let (p, q) = (of(&sums.mass, label) + mass, of(&sums.cut, label) + cut);
                 plogp((p + q) / sums.total) - 2.0 * plogp(q / sums.total)
             });
             plogp(all / sums.total) + parts.sum::<f64>()
@@ -401,7 +404,7 @@ impl OracleLevels {
                 (label, gain, scale * RELATIVE_TOLERANCE)
             })
             .collect();
-        let can_leave = self.method == Method::Cpm && classes.is_none();
+        let can_leave = (self.method == Method::Cpm || self.settles) && classes.is_none();
         let (alone, scale) = match can_leave {
             true => self.gain(level, labels, sums, v, ALONE),
             false => (f64::NEG_INFINITY, 0.0),
@@ -462,7 +465,8 @@ impl OracleLevels {
                     if gain > scale * RELATIVE_TOLERANCE && has_room {
                         let Some(label) = self.target(labels, label) else { continue };
                         let left = std::mem::replace(&mut labels[v], label);
-                        if classes.is_none() && !labels.contains(&left) {
+                        let is_exact = self.method == Method::Cpm;
+                        if is_exact && classes.is_none() && !labels.contains(&left) {
                             self.free.push(left);
                         }
                         movers.push(v);

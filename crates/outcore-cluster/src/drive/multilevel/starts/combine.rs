@@ -31,9 +31,9 @@ const MOST_PARTS: usize = 2;
 
 /// Labels on disk, and their quality.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scored {
-    pub(super) place: usize,
-    pub(super) quality: f64,
+pub(in crate::drive::multilevel) struct Scored {
+    pub place: usize,
+    pub quality: f64,
 }
 
 /// Sorts candidates by quality, the best first. Those that differ only by rounding keep their order.
@@ -53,7 +53,7 @@ pub(super) fn best_of(candidates: &[Scored]) -> usize {
 }
 
 /// Keeps labels on disk.
-pub(super) fn keep(kept: &mut Hierarchy, labels: &[u32]) -> Result<()> {
+pub(in crate::drive::multilevel) fn keep(kept: &mut Hierarchy, labels: &[u32]) -> Result<()> {
     kept.keep(labels, labels.iter().max().map_or(0, |&most| most as usize + 1))
 }
 

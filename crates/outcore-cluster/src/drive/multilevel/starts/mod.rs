@@ -35,7 +35,8 @@ use crate::methods::options::{ClusterOptions, Seeding};
 use crate::methods::table::LevelSpec;
 use crate::objectives::modularity::{Density, Null};
 use crate::store::hierarchy::Hierarchy;
-use combine::{Scored, best_of, keep};
+use combine::best_of;
+pub(super) use combine::{Scored, keep};
 use outcore_io::error::Result;
 use outcore_io::progress::{Event, notify};
 use searches::{SearchTask, Solved};
@@ -135,6 +136,7 @@ impl StartCounts {
 }
 
 /// Starts of a clustering.
+#[derive(Clone)]
 pub(crate) struct Starts {
     /// Usual start.
     pub(super) usual: Seeding,
