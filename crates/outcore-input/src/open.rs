@@ -122,7 +122,10 @@ pub(super) fn detect_next(
         }
         None => match ListFormat::detect(files, path, input, options)? {
             Some(list) => Arc::new(list),
-            None => format::source::detect(input, path, options)?,
+            None => {
+                let before = before.last().and_then(|file| file.facts.description.as_deref());
+                format::source::detect(input, path, options, before)?
+            }
         },
     };
     let file = OpenFile::new(path, source);

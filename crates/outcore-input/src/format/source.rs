@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 /// Bytes of a file that are examined first to detect its format.
 const FIRST_BLOCK: usize = 64 << 10;
+/// Bytes that suffice for a file like the one before it, as most of many files are.
+const BRIEF_BLOCK: usize = 4 << 10;
 /// Bytes within which the first edge must begin.
 pub(crate) const FIRST_BLOCK_LIMIT: usize = 4 << 20;
 
@@ -30,13 +32,20 @@ fn of_lines() -> SourceFacts {
     SourceFacts { name: "text", has_lines, has_columns, has_comments, ..SourceFacts::default() }
 }
 
-/// Detects the format of one file by its lines.
+/// Detects the format of one file by its lines. Fewer of them are examined if they have the format described by `before`.
 pub(crate) fn detect(
     input: &mut Input,
     path: &Path,
     options: &InputOptions,
+    before: Option<&str>,
 ) -> Result<Arc<dyn EdgeSource>> {
-    let look = |block: &[u8], is_whole| super::detect(block, is_whole, path, options);
+    let look = |block: &[u8], is_whole| match block.get(..BRIEF_BLOCK) {
+        Some(brief) if before.is_some() => match super::detect(brief, false, path, options) {
+            Ok(Some(format)) if before == Some(&format.text()) => Ok(Some(format)),
+            _ => super::detect(block, is_whole, path, options),
+        },
+        _ => super::detect(block, is_whole, path, options),
+    };
     Ok(match first_lines(input, path, options, look)? {
         Some(format) => Arc::new(format),
         None => Arc::new(NoLines),
