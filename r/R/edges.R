@@ -12,7 +12,7 @@ PART_ROWS <- 262144L
 # `nodes`, their names in the order of the source if that differs from the order in which edges name them.
 source_of <- function(edges, options, call = sys.call(-1L)) {
   if (inherits(edges, "outcore_graph")) {
-    return(list(paths = edges$path, kind = "text"))
+    return(list(paths = edges$path, kind = edges$kind))
   }
   if (is.character(edges) && is.null(dim(edges)) && length(edges)) {
     return(list(paths = path.expand(edges), kind = "text"))
@@ -91,12 +91,12 @@ form_of <- function(frame, columns) {
   ends <- utils::head(chosen, 2L)
   types <- vapply(seq_along(frame), function(at) type_of(frame[[at]], at %in% ends), "")
   of_ends <- types[ends]
-  kind <- if (!length(of_ends) || any(of_ends %in% c("text", "none", "integer64"))) {
+  kind <- if (!length(of_ends) || any(of_ends %in% c("text", "none"))) {
     "text"
-  } else if (all(of_ends == "int32")) {
-    "int32"
+  } else if ("integer64" %in% of_ends) {
+    "integer64"
   } else {
-    "float64"
+    if (all(of_ends == "int32")) "integer" else "double"
   }
   list(names = enc2utf8(names(frame)), types = types, kind = kind, room = new.env())
 }

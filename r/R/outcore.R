@@ -13,7 +13,8 @@
 #' @param resolution Resolution of modularity (1 by default) or of the constant Potts model: larger values give smaller
 #'   communities. Several values give a list of results, from one reading of the edges.
 #' @param ... Further options of the command, such as `seed = 1`, `directed = TRUE`, `min_weight = 0.5`,
-#'   `columns = c("from", "to")`, `stability = TRUE`, `levels = TRUE` or `work_dir = "/scratch"`: see [outcore_options()].
+#'   `columns = c("from", "to")`, `stability = TRUE`, `levels = TRUE`, `summary = TRUE` (a table and a drawing of the
+#'   communities) or `work_dir = "/scratch"`: see [outcore_options()].
 #' @param memory Memory limit of the engine: bytes, `"4GiB"`, or a share of the free memory. Memory of R comes on top.
 #' @param progress Whether to show the progress; or a function that is called with each event, a list of `kind`, `text`,
 #'   `work` (done and total) and `unit`.
@@ -38,8 +39,6 @@ outcore <- function(edges, output = NULL, method = "map-equation", resolution = 
 
 find_communities <- function(edges, output, options, progress, call) {
   source <- source_of(edges, options, call)
-  # A list of nodes may have other names than the edges.
-  if (!is.null(options$nodes)) source$kind <- "text"
   owned <- is.null(output)
   if (owned) {
     output <- file.path(own_directory(source, options), "communities.tsv")
@@ -51,13 +50,18 @@ find_communities <- function(edges, output, options, progress, call) {
     on.exit(if (!length(list.files(dirname(output), all.files = TRUE, no.. = TRUE))) unlink(dirname(output), TRUE))
   }
   if (isTRUE(options$levels)) options$levels <- "columns"
+  own_summary <- isTRUE(options$summary)
+  if (own_summary) {
+    options$summary <- if (owned) file.path(dirname(output), "summary.csv") else tempfile("summary-", fileext = ".csv")
+  }
   output <- path.expand(output)
   report <- run_command(c("cluster", paste0("--output=", output)), as_options(options), source, progress, call)
   if (owned) {
     on.exit(unlink(dirname(output), recursive = TRUE))
   }
+  table_of <- function(found) if (own_summary) read_table(file.path(dirname(options$summary), basename(found$summary)))
   if (!length(report$results)) {
-    return(new_communities(report, output, source, owned))
+    return(new_communities(report, output, source, owned, table_of(report$communities)))
   }
   results <- lapply(report$results, function(found) {
     path <- file.path(dirname(output), basename(found$output))
@@ -65,11 +69,17 @@ find_communities <- function(edges, output, options, progress, call) {
     one$results <- NULL
     one$output <- path
     one$communities <- found
-    new_communities(one, path, source, owned)
+    new_communities(one, path, source, owned, table_of(found))
   })
   lists <- Filter(function(values) length(values) > 1L, options[c("resolution", "min_weight", "attenuation")])
   several <- lists[[1L]]
   setNames(results, format_number(several))
+}
+
+# Reads a table of communities, and removes it. Representatives, which are nodes, stay text.
+read_table <- function(path) {
+  on.exit(unlink(path))
+  utils::read.csv(path, colClasses = c(representative = "character"), na.strings = "", encoding = "UTF-8")
 }
 
 # Returns the directory of a result without `output`: the same call of the session finds its saved progress there.

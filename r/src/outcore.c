@@ -38,6 +38,11 @@ static SEXP read_groups(SEXP a, SEXP b) { return checked(savvy_read_groups__ffi(
 SEXP savvy_write_clusters__ffi(SEXP a, SEXP b, SEXP c);
 static SEXP write_clusters(SEXP a, SEXP b, SEXP c) { return checked(savvy_write_clusters__ffi(a, b, c)); }
 
+SEXP savvy_place_network__ffi(SEXP a, SEXP b, SEXP c, SEXP d, SEXP e);
+static SEXP place_network(SEXP a, SEXP b, SEXP c, SEXP d, SEXP e) {
+  return checked(savvy_place_network__ffi(a, b, c, d, e));
+}
+
 SEXP savvy_choose_columns__ffi(SEXP a, SEXP b);
 static SEXP choose_columns(SEXP a, SEXP b) { return checked(savvy_choose_columns__ffi(a, b)); }
 
@@ -137,6 +142,7 @@ static const R_CallMethodDef entries[] = {
     {"read_stability", (DL_FUNC)&read_stability, 1},
     {"read_groups", (DL_FUNC)&read_groups, 2},
     {"write_clusters", (DL_FUNC)&write_clusters, 3},
+    {"place_network", (DL_FUNC)&place_network, 5},
     {"choose_columns", (DL_FUNC)&choose_columns, 2},
     {"job_start", (DL_FUNC)&job_start, 3},
     {"job_wait", (DL_FUNC)&job_wait, 1},

@@ -1,6 +1,7 @@
 //! Data frames of R as batches for the engine, a part at a time: R copies some rows of its vectors on its own thread
 //! whenever the engine has taken others, so that only a few parts are in memory twice.
 
+use crate::results::EXACT;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{
     ArrayRef, Float64Array, Int32Array, Int64Array, NullArray, RecordBatch, RecordBatchReader,
@@ -21,8 +22,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 const AHEAD: usize = 4;
 /// NA of `integer64`.
 const INTEGER64_NA: i64 = i64::MIN;
-/// Largest number up to which all integers are doubles.
-const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Kind of the vectors of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -175,7 +174,9 @@ fn texts_of(parts: &ListSexp, count: usize) -> savvy::Result<Option<ArrayRef>> {
 fn integers(numbers: &[f64], first: u64) -> savvy::Result<Int64Array> {
     let whole = |(at, &number): (usize, &f64)| match number {
         number if number.is_nan() => Ok(None),
-        number if number.trunc() == number && number.abs() <= EXACT => Ok(Some(number as i64)),
+        number if number.trunc() == number && number.abs() <= EXACT as f64 => {
+            Ok(Some(number as i64))
+        }
         number => {
             let row = first + at as u64;
             let error = Error::new(

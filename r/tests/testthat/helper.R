@@ -26,6 +26,15 @@ planted_frame <- function() {
   data.frame(from = made$names[made$pairs[, 1L]], to = made$names[made$pairs[, 2L]])
 }
 
+# Returns a function that returns a data frame, and then NULL.
+once <- function(frame) {
+  function() {
+    now <- frame
+    frame <<- NULL
+    now
+  }
+}
+
 # Whether two vectors of labels are the same partition.
 same_partition <- function(a, b) {
   pairs <- unique(data.frame(a, b))

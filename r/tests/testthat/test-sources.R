@@ -31,7 +31,56 @@ test_that("numbers of the package bit64 are read exactly", {
   frame$from <- bits(1:3)
   frame$to <- bits(c(2L, 3L, 1L))
   found <- as.data.frame(outcore(frame, method = "components"))
-  expect_setequal(found$node, large)
+  # They stay such numbers, so that they can be joined.
+  expect_s3_class(found$node, "integer64")
+  expect_setequal(unclass(found$node), unclass(frame$from))
+  graph <- outcore_build(frame, tempfile(fileext = ".graph"))
+  expect_identical(as.data.frame(outcore(graph, method = "components")), found)
+  path <- tempfile(fileext = ".csv")
+  outcore(frame, path, method = "components")
+  expect_setequal(utils::read.csv(path, colClasses = "character")$node, large)
+  by_path <- as.data.frame(outcore(graph$path, method = "components"))$node
+  if (!requireNamespace("bit64", quietly = TRUE)) expect_setequal(by_path, large)
+})
+
+test_that("whole numbers of a source stay whole numbers, and can be joined with their tables", {
+  skip_if_not_installed("Matrix")
+  nodes <- data.frame(id = c(100000L, 3L, 7L, 20L), text = letters[1:4])
+  edges <- data.frame(from = c(100000L, 3L), to = c(3L, 7L))
+  wide <- data.frame(from = c(100000, 3), to = c(3, 2^40))
+  path <- tempfile(fileext = ".graph")
+  sources <- list(
+    edges, outcore_build(edges, path), path, once(edges)
+  )
+  for (source in sources) {
+    found <- outcore(source, method = "components")
+    expect_type(as.data.frame(found)$node, "integer")
+    joined <- merge(nodes, as.data.frame(found), by.x = "id", by.y = "node")
+    expect_identical(joined$community[match(c(3L, 7L, 100000L), joined$id)], c(0L, 0L, 0L))
+    expect_identical(found[["100000"]], 0L)
+  }
+  of_doubles <- outcore_build(wide, tempfile(fileext = ".graph"))
+  for (source in list(wide, of_doubles, of_doubles$path)) {
+    found <- outcore(source, method = "components")
+    expect_identical(as.data.frame(found)$node, c(100000, 3, 2^40))
+    expect_identical(names(found$membership), c("100000", "3", "1099511627776"))
+    # Their names are the same in files.
+    expect_equal(outcore_score(of_doubles, found)$unnamed_count, 0)
+  }
+  # A double stays one, also if it is small.
+  small <- outcore_build(data.frame(from = 1, to = 2), tempfile(fileext = ".graph"))
+  expect_identical(as.data.frame(outcore(small, method = "components"))$node, c(1, 2))
+  matrix <- Matrix::sparseMatrix(1:3, c(2, 3, 1), x = 1)
+  graph <- outcore_build(matrix, tempfile(fileext = ".graph"))
+  expect_type(as.data.frame(outcore(graph, method = "components"))$node, "integer")
+  # Text stays text, whatever it looks like.
+  text <- data.frame(from = c("1", "2"), to = c("2", "03"))
+  expect_identical(as.data.frame(outcore(text, method = "components"))$node, c("1", "2", "03"))
+  mixed <- data.frame(from = 1:2, to = c("2", "3"))
+  expect_type(as.data.frame(outcore(mixed, method = "components"))$node, "character")
+  file <- tempfile()
+  writeLines(c("1\t2", "2\t3"), file)
+  expect_type(as.data.frame(outcore(file, method = "components"))$node, "character")
 })
 
 test_that("a large data frame is passed on in parts", {
@@ -100,8 +149,8 @@ test_that("graphs of igraph have the order of their nodes, whatever their names"
   expect_true(same_partition(as.data.frame(named)$community, made$of))
   clusters <- as_communities(named, graph)
   expect_equal(igraph::modularity(clusters), named$report$communities$modularity)
-  expect_true(same_partition(as.numeric(igraph::membership(named)), made$of))
-  expect_identical(names(igraph::membership(named)), made$names)
+  expect_identical(as.numeric(igraph::membership(clusters)), as.data.frame(named)$community + 1)
+  expect_identical(names(igraph::membership(clusters)), made$names)
   igraph::E(graph)$weight <- 2
   expect_true(outcore(graph, method = "modularity")$report$graph$is_weighted)
   igraph::V(graph)$name[2] <- igraph::V(graph)$name[1]
@@ -147,7 +196,9 @@ test_that("nodes left out have no community", {
   graph <- igraph::make_graph(c(1, 2, 2, 3, 3, 1), n = 4, directed = FALSE)
   found <- outcore(graph, method = "components", min_size = 2)
   expect_identical(as.data.frame(found)$community, c(0L, 0L, 0L, NA))
-  expect_identical(unname(found$membership), c(1, 1, 1, 2))
+  expect_identical(unname(found$membership), c(0L, 0L, 0L, NA))
+  expect_identical(as.numeric(igraph::membership(as_communities(found, graph))), c(1, 1, 1, 2))
+  expect_identical(lapply(as.list(found), as.numeric), list("0" = c(1, 2, 3)))
   made <- planted(groups = 12L, size = 15L)
   graph <- igraph::add_edges(igraph::make_empty_graph(length(made$names), directed = FALSE), t(made$pairs))
   levels <- function(...) as.data.frame(outcore(graph, method = "modularity", levels = TRUE, ...))
