@@ -1,28 +1,29 @@
 # Errors of the engine as conditions of R.
 
-# Returns the parts of a text, in which options are spelled as arguments of R: `memory = "2GiB"`.
-spelled <- function(text) {
+# Returns the parts of a text, in which options are spelled as arguments of R: `memory = "2GiB"`. `as` spells an option
+# with a value.
+spelled <- function(text, as = as_argument) {
   if (is.character(text)) {
-    return(respelled(text))
+    return(respelled(text, as))
   }
   part <- function(part) {
     if (is.character(part) && length(part) == 1L) {
-      return(respelled(part))
+      return(respelled(part, as))
     }
-    options <- vapply(part, function(option) as_argument(option[[1L]], option[[2L]]), "")
+    options <- vapply(part, function(option) as(option[[1L]], option[[2L]]), "")
     paste0("`", paste(options, collapse = ", "), "`")
   }
   paste(vapply(text, part, ""), collapse = "")
 }
 
 # Returns a sentence whose options of the command, such as `--min-weight 2`, are arguments of R.
-respelled <- function(text) {
+respelled <- function(text, as = as_argument) {
   found <- gregexpr("`--[a-z][a-z-]*([ =][^`]*)?`", text)
   regmatches(text, found) <- lapply(regmatches(text, found), function(options) {
     vapply(options, function(option) {
       words <- strsplit(substring(option, 4L, nchar(option) - 1L), " --", fixed = TRUE)[[1L]]
       value <- sub("^[a-z-]+[ =]?", "", words)
-      arguments <- Map(as_argument, sub("[ =].*", "", words), ifelse(nzchar(value), value, list(NULL)))
+      arguments <- Map(as, sub("[ =].*", "", words), ifelse(nzchar(value), value, list(NULL)))
       paste0("`", paste(arguments, collapse = ", "), "`")
     }, "")
   })
@@ -39,15 +40,15 @@ as_argument <- function(name, value) {
 }
 
 # Returns the condition for the facts of an error.
-condition_of <- function(facts, call = NULL) {
+condition_of <- function(facts, call = NULL, as = as_argument) {
   place <- if (!is.null(facts$line)) {
     paste0(facts$path, ":", facts$line, ":", facts$column, ": ")
   }
-  kept <- if (!is.null(facts$kept)) spelled(facts$kept)
-  hint <- if (!is.null(facts$hint)) spelled(facts$hint)
-  notes <- vapply(facts$notes, spelled, "")
+  kept <- if (!is.null(facts$kept)) spelled(facts$kept, as)
+  hint <- if (!is.null(facts$hint)) spelled(facts$hint, as)
+  notes <- vapply(facts$notes, spelled, "", as)
   lines <- c(
-    paste0(place, spelled(facts$message)),
+    paste0(place, spelled(facts$message, as)),
     if (length(facts$text) && nzchar(facts$text)) paste("  in:", facts$text),
     if (!is.null(kept)) paste("  kept:", kept),
     if (length(notes)) paste("  note:", notes),
@@ -58,7 +59,7 @@ condition_of <- function(facts, call = NULL) {
     class = c(class, if (facts$kind == "interrupted") "interrupt" else "error", "condition"),
     list(
       message = paste(lines, collapse = "\n"), call = call, kind = facts$kind, path = facts$path, line = facts$line,
-      column = facts$column, hint = hint, kept = kept
+      column = facts$column, hint = hint, kept = kept, facts = facts
     )
   )
 }

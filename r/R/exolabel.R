@@ -25,7 +25,9 @@
 #' @param header Whether the first line of each file is skipped.
 #' @param tempfiledir Directory for temporary files.
 #' @param memory Memory limit, as for [outcore()]: an addition.
-#' @param ... Refused: arguments of earlier versions of SynExtend.
+#' @param ... Further options of reading, as for [outcore()], such as `columns = "1,2,12"`, `duplicates = "max"` or
+#'   `on_bad_line = "skip"`: an addition. Warnings and errors name options as they are written here. Arguments of earlier
+#'   versions of SynExtend are refused.
 #' @return A list with `parameters`, a vector with the values of `add_self_loops`, `attenuation` and `iterations`;
 #'   `graph_stats`, the numbers of nodes and of directed edges, of which an undirected one is two; and `results`: the path of
 #'   the file, with a node and its cluster from 1 in each line, or a data frame with the columns `Vertex` and `Cluster`.
@@ -46,7 +48,8 @@ ExoLabel <- function(edgelistfiles, outfile = tempfile(tmpdir = tempfiledir), mo
                      add_self_loops = FALSE, attenuation = TRUE, ignore_weights = FALSE, iterations = 0L,
                      return_table = FALSE, use_fast_sort = TRUE, verbose = interactive(), sep = "\t", header = FALSE,
                      tempfiledir = tempdir(), ..., memory = "50%") {
-  refuse_former(...)
+  call <- sys.call()
+  further <- further_of(list(...), call)
   mode <- match.arg(mode)
   if (is.null(iterations)) iterations <- 0L
   several <- max(length(add_self_loops), length(attenuation), length(iterations))
@@ -62,11 +65,11 @@ ExoLabel <- function(edgelistfiles, outfile = tempfile(tmpdir = tempfiledir), mo
   )
   source <- tempfile("graph", tempfiledir)
   on.exit(unlink(source, recursive = TRUE), add = TRUE)
-  graph <- outcore_build(
-    edgelistfiles, source,
+  options <- list(
     directed = mode == "directed", ignore_weights = ignore_weights, delimiter = delimiter_of(sep),
     header = header_of(header), memory = memory, progress = isTRUE(as.logical(verbose))
   )
+  graph <- in_own_words(do.call(outcore_build, c(list(edgelistfiles, source), options, further)), call)
   stats <- c(
     num_vertices = graph$report$graph$node_count,
     num_edges = graph$report$input$edge_count * if (mode == "directed") 1 else 2
@@ -76,7 +79,8 @@ ExoLabel <- function(edgelistfiles, outfile = tempfile(tmpdir = tempfiledir), mo
   results <- lapply(seq_len(count), function(at) {
     parameters <- unlist(values[at, ])
     if (parameters[["iterations"]] == 0) parameters[["iterations"]] <- limit
-    run_exolabel(graph, outfile[[at]], parameters, sep, memory, isTRUE(as.logical(verbose)))
+    resources <- c(options[c("memory", "progress")], further[names(further) == "threads"])
+    in_own_words(run_exolabel(graph, outfile[[at]], parameters, sep, resources), call)
     table <- if (return_table) {
       utils::read.table(outfile[[at]],
         sep = sep, quote = "", comment.char = "", col.names = c("Vertex", "Cluster"),
@@ -89,15 +93,15 @@ ExoLabel <- function(edgelistfiles, outfile = tempfile(tmpdir = tempfiledir), mo
 }
 
 # Clusters a graph, and writes the clusters to `output`.
-run_exolabel <- function(graph, output, parameters, sep, memory, verbose) {
+run_exolabel <- function(graph, output, parameters, sep, resources) {
   dir.create(dirname(output), showWarnings = FALSE, recursive = TRUE)
   found <- tempfile("communities", dirname(graph$path), fileext = ".tsv")
   on.exit(unlink(found))
-  outcore(graph, found,
+  preset <- list(
     method = "label-propagation", like = "exolabel", attenuation = parameters[["attenuation"]],
-    label_cutoff = parameters[["add_self_loops"]], max_visits = parameters[["iterations"]], memory = memory,
-    progress = verbose
+    label_cutoff = parameters[["add_self_loops"]], max_visits = parameters[["iterations"]]
   )
+  do.call(outcore, c(list(graph, found), preset, resources))
   described(.Call(c_write_clusters, enc2utf8(found), enc2utf8(normalizePath(output, mustWork = FALSE)), sep))
 }
 
@@ -131,20 +135,76 @@ header_of <- function(header) {
   if (lines == 1L) "yes" else "no"
 }
 
-# Refuses arguments that earlier versions of SynExtend had.
-refuse_former <- function(...) {
+# Arguments of ExoLabel() by the options of the command that they are.
+OWN <- c(
+  delimiter = "sep", directed = "mode", label_cutoff = "add_self_loops", max_visits = "iterations", output = "outfile",
+  work_dir = "tempfiledir", attenuation = "attenuation", header = "header", ignore_weights = "ignore_weights",
+  memory = "memory"
+)
+
+# Returns the options of reading that ExoLabel() takes beyond its arguments.
+further_options <- function() {
+  setdiff(outcore_options("build")$name, c(names(OWN), "append", "report", "restart", "edges"))
+}
+
+# Returns further options of a call, and refuses what is none.
+further_of <- function(given, call) {
   former <- c(
     inflation = "it has been removed there, too; `outcore(method = \"cpm\", resolution = )` sets the scale",
     consensus_cluster = "it has been removed there, too; `outcore(stability = TRUE)` tells what several starts agree on",
-    normalize_weights = "it has been removed there, too; use `outcore(normalize = \"self-score\")`",
-    processors = "all cores are used; `outcore(threads = )` limits them",
+    normalize_weights = "it has been removed there, too; use `normalize = \"self-score\"`",
+    processors = "all cores are used; use `threads` to limit them",
     dist_scaling = "it has been removed there, too; use `attenuation`"
   )
-  for (name in names(list(...))) {
-    hint <- if (name %in% names(former)) former[[name]] else "see `?ExoLabel`"
-    refuse(paste0("`", name, "` is not an argument of `ExoLabel()`"), hint, call = sys.call(-1L))
+  if (length(given) && (is.null(names(given)) || !all(nzchar(names(given))))) {
+    refuse("an argument has no name", "see `?ExoLabel`", call = call)
   }
-  if (...length()) refuse("an argument has no name", "see `?ExoLabel`", call = sys.call(-1L))
+  for (name in setdiff(names(given), further_options())) {
+    hint <- if (name %in% names(former)) {
+      former[[name]]
+    } else if (name %in% names(OWN)) {
+      paste0("use `", OWN[[name]], "`")
+    } else {
+      "see `?ExoLabel`"
+    }
+    refuse(paste0("`", name, "` is not an argument of `ExoLabel()`"), hint, call = call)
+  }
+  given
+}
+
+# Evaluates an expression whose warnings and errors are those of `call`, which is one of ExoLabel().
+in_own_words <- function(expression, call) {
+  withCallingHandlers(expression,
+    outcore_warning = function(condition) {
+      warning(warning_of(condition$text, call, as_own))
+      invokeRestart("muffleWarning")
+    },
+    outcore_error = function(condition) {
+      if (inherits(condition, "error")) stop(condition_of(condition$facts, call, as_own))
+    }
+  )
+}
+
+# Spells an option of the command as an argument of ExoLabel(), or of outcore() if it has none.
+as_own <- function(name, value) {
+  name <- gsub("-", "_", name, fixed = TRUE)
+  argument <- as_argument(name, value)
+  if (name %in% further_options()) {
+    return(argument)
+  }
+  separator <- c(tab = "\t", space = " ", "','" = ",")
+  if (name == "header" && !is.null(value)) {
+    value <- switch(value, yes = TRUE, no = FALSE)
+  } else if (name == "delimiter" && !is.null(value)) {
+    value <- if (value %in% names(separator)) separator[[value]] else if (nchar(value) == 1L) value
+  } else if (name == "directed") {
+    return("mode = \"directed\"")
+  }
+  is_own <- name %in% names(OWN) && (is.null(value) == !grepl("=", argument, fixed = TRUE))
+  if (!is_own) {
+    return(paste0("outcore(", argument, ")"))
+  }
+  if (is.logical(value)) paste(OWN[[name]], "=", value) else as_argument(OWN[[name]], value)
 }
 
 #' Estimate memory and disk for ExoLabel

@@ -77,7 +77,7 @@ run_job <- function(args, edges, display, call) {
         next_row <<- next_row + part$count
       }
     } else if (event$kind == "warning") {
-      warning(warning_of(event$text, call))
+      warning(warning_of(parse_json(event$text), call))
     } else {
       display(event)
     }
@@ -103,8 +103,8 @@ abandon <- function(job) {
   .Call(c_job_finish, job)
 }
 
-warning_of <- function(text, call) {
-  structure(class = c("outcore_warning", "warning", "condition"), list(message = spelled(parse_json(text)), call = call))
+warning_of <- function(text, call, as = as_argument) {
+  structure(class = c("outcore_warning", "warning", "condition"), list(message = spelled(text, as), call = call, text = text))
 }
 
 # Returns the function that shows events: `progress` is TRUE, FALSE or such a function.

@@ -1,6 +1,16 @@
 edges <- tempfile()
 writeLines(c("a\tb\t0.9", "b\tc\t0.8", "a\tc\t0.7", "x\ty\t0.9"), edges)
 
+# Returns the texts of the warnings of an expression.
+warnings_of <- function(expression) {
+  texts <- ""
+  withCallingHandlers(expression, outcore_warning = function(w) {
+    texts <<- paste(texts, conditionMessage(w))
+    invokeRestart("muffleWarning")
+  })
+  texts
+}
+
 quietly <- function(expression) withCallingHandlers(expression, outcore_warning = function(w) invokeRestart("muffleWarning"))
 
 test_that("the result has the form of SynExtend's", {
@@ -47,6 +57,36 @@ test_that("arguments that cannot be used are refused in words", {
   expect_error(ExoLabel(edges, attenuation = NA), "`attenuation` is NA")
   expect_error(ExoLabel(edges, mode = "sideways"))
   expect_warning(quietly(ExoLabel(edges, tempfile(), return_table = TRUE)), "`outfile` is ignored")
+})
+
+test_that("options of reading are taken, and hints name only arguments that are", {
+  hits <- tempfile()
+  columns <- "%s\t%s\t90\t100\t10\t0\t1\t100\t1\t100\t1e-50\t%d"
+  writeLines(sprintf(columns, c("a", "b", "a", "b"), c("b", "a", "a", "b"), c(150L, 148L, 200L, 300L)), hits)
+  expect_match(warnings_of(ExoLabel(hits, return_table = TRUE)), "`duplicates = \"max\", normalize = \"self-score\"`")
+  expect_no_match(warnings_of(ExoLabel(hits, duplicates = "max", normalize = "self-score")), "use `duplicates")
+  expect_equal(quietly(ExoLabel(hits, columns = "1,2", threads = 1))$graph_stats, c(num_vertices = 2, num_edges = 8))
+  expect_error(ExoLabel(edges, delimiter = ","), "use `sep`")
+  expect_error(ExoLabel(edges, method = "cpm"), "`method` is not an argument")
+  expect_error(ExoLabel(edges, processors = 2), "use `threads`")
+  expect_error(ExoLabel(edges, tempfile(), "dir", 0, 1, FALSE, 0, FALSE, TRUE, FALSE, "\t", FALSE, tempdir(), 1), "no name")
+  # What is hinted at is a call that works, of this function or of outcore().
+  as_own <- outcore:::as_own
+  expect_identical(as_own("delimiter", "tab"), "sep = \"\\t\"")
+  expect_identical(as_own("delimiter", ";"), "sep = \";\"")
+  expect_identical(as_own("delimiter", "spaces"), "outcore(delimiter = \"spaces\")")
+  expect_identical(as_own("header", "yes"), "header = TRUE")
+  expect_identical(as_own("directed", NULL), "mode = \"directed\"")
+  expect_identical(as_own("label-cutoff", "2"), "add_self_loops = 2")
+  expect_identical(as_own("on-bad-line", "skip"), "on_bad_line = \"skip\"")
+  expect_identical(as_own("resolution", "2"), "outcore(resolution = 2)")
+  bad <- tempfile()
+  writeLines(c("from,to,weight", "a,b,1", "b,c,x"), bad)
+  error <- tryCatch(ExoLabel(bad, sep = ",", header = TRUE), outcore_bad_weight = identity)
+  expect_identical(error$line, 3L)
+  expect_identical(deparse(conditionCall(error)), "ExoLabel(bad, sep = \",\", header = TRUE)")
+  expect_match(conditionMessage(error), "`on_bad_line = \"skip\"`")
+  expect_equal(quietly(ExoLabel(bad, sep = ",", header = TRUE, on_bad_line = "skip"))$graph_stats[["num_vertices"]], 2)
 })
 
 test_that("only files of its own are removed", {
