@@ -19,12 +19,15 @@ from typing import Any
 
 import outcore
 import outcore.spark
+import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import GRAPHS, Edge, planted
 from outcore.spark import _pieces, _sweeps
 from outcore.spark._work import Work
+from pyspark.errors import NumberFormatException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 from spark_cluster import StandaloneCluster, environment, wait_until
 
 #: On small graphs most nodes often get one label, as expected.
@@ -343,8 +346,8 @@ def test_a_job_that_fails_at_many_moments_repeats_no_stage(
     assert found.report["communities"]["resumed_sweep_count"] > 0
     assert found.report["graph"]["part_count"] > whole.report["graph"]["part_count"]
     assert table_of(found.communities) == table_of(whole.communities)
-    names = sorted(path.name for path in Path("work").iterdir() if not path.name.startswith("."))
-    assert names == ["input.json", "job.json", "report.json", "result"]
+    (folder,) = Path("work").iterdir()
+    assert files_of(folder) == ["input.json", "job.json", "report.json", "result"]
 
 
 def test_nodes_without_edges_are_alone(spark: SparkSession) -> None:
@@ -461,24 +464,119 @@ def test_objects_other_than_tables_are_refused() -> None:
         outcore.spark.cluster([("a", "b")])  # type: ignore[arg-type]
 
 
-def test_a_directory_belongs_to_one_job(spark: SparkSession) -> None:
-    frame = frame_of(spark, text("karate.tsv"))
-    first = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
-    names = sorted(path.name for path in Path("work").iterdir() if not path.name.startswith("."))
-    assert names == ["input.json", "job.json", "report.json", "result"]
-    again = outcore.spark.cluster(frame, method="label-propagation", work_dir="work")
-    assert table_of(again.communities) == table_of(first.communities)
-    assert again.report.to_dict() == first.report.to_dict()
-    with pytest.raises(outcore.UsageError, match="belongs to another job, which differs in seed"):
-        outcore.spark.cluster(frame, method="label-propagation", seed=1, work_dir="work")
-    restarted = outcore.spark.cluster(frame, method="label-propagation", seed=1, work_dir="work", restart=True)
-    assert restarted.report["communities"]["seed"] == 1
-    Path("taken").mkdir()
-    Path("taken/thesis.txt").write_text("mine")
+def files_of(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def test_a_directory_serves_many_jobs(spark: SparkSession) -> None:
+    """Each has a folder, which the same call finds again and no other job touches, whatever else is there."""
+    Path("work").mkdir()
+    Path("work/thesis.txt").write_text("mine")
+    karate, football = (frame_of(spark, text(f"{name}.tsv")) for name in ("karate", "football"))
+    jobs: list[tuple[DataFrame, dict[str, Any]]] = [
+        (karate, {"method": "label-propagation"}),
+        (karate, {"method": "components"}),
+        # The same columns and options, but other rows: another table, some of them, and one of them twice.
+        (football, {"method": "label-propagation"}),
+        (karate.filter("source <> '0'"), {"method": "label-propagation"}),
+        (karate.union(karate.limit(1)), {"method": "label-propagation"}),
+    ]
+    folders: dict[Path, dict[str, int]] = {}
+    found = []
+    for frame, options in jobs:
+        found.append(outcore.spark.cluster(frame, work_dir="work", **options))
+        (new,) = (path for path in Path("work").iterdir() if path.is_dir() and path not in folders)
+        assert files_of(new) == ["input.json", "job.json", "report.json", "result"]
+        folders[new] = times_in(new)
+    for (frame, options), before in zip(jobs, found, strict=True):
+        expected = engine([(row["source"], row["target"]) for row in frame.collect()], **options)
+        again = outcore.spark.cluster(frame, work_dir="work", **options)
+        assert table_of(again.communities) == table_of(before.communities) == list(dict(expected).items())
+        assert again.report.to_dict() == before.report.to_dict()
+    assert {folder: times_in(folder) for folder in folders} == folders
+    assert Path("work/thesis.txt").read_text() == "mine"
+    # Only the folder of its own is begun again.
+    outcore.spark.cluster(karate, method="components", work_dir="work", restart=True)
+    changed = [folder for folder, times in folders.items() if times_in(folder) != times]
+    assert changed == [list(folders)[1]]
+    # A folder of this name that is not outcore's is left alone.
+    for path in changed[0].glob("*.json"):
+        path.unlink()
     for restart in (False, True):
-        with pytest.raises(outcore.UsageError, match="not empty"):
-            outcore.spark.cluster(frame, work_dir="taken", restart=restart)
-    assert Path("taken/thesis.txt").read_text() == "mine"
+        with pytest.raises(outcore.UsageError, match="is not empty and has no job of outcore"):
+            outcore.spark.cluster(karate, method="components", work_dir="work", restart=restart)
+    assert list(changed[0].glob("result/*.parquet"))
+
+
+def times_in(folder: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def by_function(frame: DataFrame) -> DataFrame:
+    of_user = F.udf(lambda name: {"0": 1.0}[name], "double")
+    return frame.withColumn("weight", of_user("source"))
+
+
+def by_series(frame: DataFrame) -> DataFrame:
+    @F.pandas_udf("double")
+    def of_user(names: pd.Series) -> pd.Series:
+        raise LookupError(f"no weight for {names[0]}")
+
+    return frame.withColumn("weight", of_user("source"))
+
+
+#: Edges that cannot be computed: how they are made, what is named, and what the user sees of the cause.
+FAILING: dict[str, tuple[Callable[[DataFrame], DataFrame], str, str]] = {
+    "function": (by_function, "column `weight`", "KeyError: '1'"),
+    "pandas": (by_series, "column `weight`", "LookupError: no weight for 0"),
+    "cast": (
+        lambda frame: frame.withColumn("target", F.concat("target", F.lit("x")).cast("int")).withColumn(
+            "weight", F.lit(1)
+        ),
+        "column `target`",
+        r"\[CAST_INVALID_INPUT\] The value '1x'",
+    ),
+    "division": (
+        lambda frame: frame.withColumn("weight", 1 / F.col("source").cast("int")),
+        "column `weight`",
+        r"\[DIVIDE_BY_ZERO\]",
+    ),
+    "raised": (
+        lambda frame: frame.withColumn("weight", F.raise_error(F.lit("mine")).cast("double")),
+        "column `weight`",
+        r"\[USER_RAISED_EXCEPTION\] mine",
+    ),
+    "filter": (
+        lambda frame: by_function(frame).filter("weight > 0"),
+        "the table of edges",
+        "KeyError: '1'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_errors_of_columns_are_those_of_the_user(spark: SparkSession, name: str) -> None:
+    make, place, cause = FAILING[name]
+    edges = make(frame_of(spark, text("karate.tsv")))
+    with pytest.raises(outcore.InputError, match=f"^{place}.* cannot be computed: {cause}") as caught:
+        outcore.spark.cluster(edges, weight="weight", work_dir="work")
+    assert isinstance(caught.value.__cause__, PySparkException)
+    assert "outcore/spark" not in str(caught.value)
+    if "Error" in cause:
+        assert any(__file__ in note for note in caught.value.notes)
+    assert "`edges.select('source', 'target', 'weight').collect()`" in (caught.value.hint or "")
+    assert not Path("work").exists()
+
+
+def test_errors_of_the_job_are_not_those_of_columns(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if they look alike, or if the columns fail no more."""
+
+    def fail(*_: Any) -> None:
+        spark.sql("SELECT CAST('x' AS int)").collect()
+
+    monkeypatch.setattr(Work, "write", fail)
+    with pytest.raises(NumberFormatException):
+        outcore.spark.cluster(frame_of(spark, text("karate.tsv")))
 
 
 @pytest.mark.parametrize("lost", ["input", "report"])
@@ -508,7 +606,7 @@ def test_a_full_disk_is_named(spark: SparkSession, monkeypatch: pytest.MonkeyPat
         raise OSError("Job aborted due to stage failure: java.io.IOException: No space left on device")
 
     monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrameWriter.parquet", fail)
-    with pytest.raises(outcore.DiskFullError, match=r"no space is left for `.*/stages/result`"):
+    with pytest.raises(outcore.DiskFullError, match=r"no space is left for `.*/stages/map-equation-\w+/result`"):
         outcore.spark.cluster(frame_of(spark, text("karate.tsv")), work_dir="stages")
 
 
@@ -619,16 +717,20 @@ CONNECT = """
     spark = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
     frame = spark.read.schema("source string, target string, weight double").csv(edges, sep="\t").coalesce(1)
     for name, options in jobs.items():
-        job = {"weight": "weight", "work_dir": f"{directory}/work-{name}", **options}
+        job = {"weight": "weight", "work_dir": f"{directory}/work", **options}
         found = outcore.spark.cluster(frame, **job)
         found.write(f"{directory}/{name}")
         # The same call returns the result that it finds.
         assert outcore.spark.cluster(frame, **job).report.to_dict() == found.report.to_dict()
-    for other in ({"seed": 1}, {"restart": True}):
+    # The directory serves another job, too, and the first result is still there.
+    other = outcore.spark.cluster(frame, method="components", work_dir=f"{directory}/work")
+    assert other.communities.count() == found.communities.count()
+    bad = frame.selectExpr("source", "target", "cast(concat(source, 'x') AS double) AS weight")
+    for made, further in ((frame, {"restart": True}), (bad, {})):
         try:
-            outcore.spark.cluster(frame, **{**job, **other})
-            raise SystemExit(f"{other} is not refused")
-        except outcore.UsageError as error:
+            outcore.spark.cluster(made, **{**job, **further})
+            raise SystemExit("nothing is refused")
+        except outcore.Error as error:
             print(error.message, flush=True)
     spark.stop()
 """
@@ -656,8 +758,8 @@ def test_spark_connect_gives_the_same_bytes(
     )
     assert done.returncode == 0, done.stderr[-4000:]
     refused = done.stdout.splitlines()
-    assert "differs in seed" in refused[0]
-    assert "cannot start over" in refused[1]
+    assert "cannot start over" in refused[0]
+    assert "column `weight` of the edges cannot be computed: [CAST_INVALID_INPUT]" in refused[1]
     frame = spark.read.schema("source string, target string, weight double").csv(str(edge_file), sep="\t").coalesce(1)
     for name, options in jobs.items():
         outcore.spark.cluster(frame, weight="weight", **options).write(str(tmp_path / name))

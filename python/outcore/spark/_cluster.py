@@ -95,17 +95,22 @@ def cluster(
         executor has for Python: half of ``spark.executor.pyspark.memory``, or the overhead of the executor, less 150
         MiB and not less than 256 MiB.
     work_dir : str, optional
-        Directory for completed stages, used by this job alone and reachable by the driver and all workers
-        (``hdfs://``, ``s3a://``, a shared path). After a failure the same call resumes from there. With a local master
-        a temporary directory is used by default.
+        Directory for completed stages, reachable by the driver and all workers (``hdfs://``, ``s3a://``, a shared
+        path). Each job makes a folder of its own there, so that one directory serves many jobs, also at the same time.
+        After a failure the same call resumes from its folder, if the rows are the same. The communities are read from
+        there; the folder may be removed when they have been written elsewhere. With a local master a temporary
+        directory is used by default.
     task_rows : int
         Largest number of rows that the engine clusters in one task.
     parts : int, optional
         Divide a graph of any size into approximately this many parts: more parts allow more parallel tasks, and need
         more rounds. By default one per core, or more if parts would have more than 8 million nodes and arcs. There are
         no more parts than blocks of the graph: about 64 from 16 thousand to 4 million nodes.
+    exact : bool, optional
+        Sweep label propagation as the engine does, for any number of parts, which takes more rounds; by default for up
+        to 16 parts.
     restart : bool
-        Ignore saved progress in the work directory and start from scratch.
+        Ignore saved progress of this job in the work directory and start from scratch.
     progress : bool, "auto" or callable
         See :func:`outcore.cluster`.
 
@@ -118,9 +123,10 @@ def cluster(
     ------
     outcore.InputError
         If a column is missing or has the wrong type, a node is null or empty, a weight is null, negative or not finite,
-        or the table has no rows.
+        or the table has no rows. If a column cannot be computed: a function of the user raises an error, or a cast
+        fails. The error has the message, and the exception of Spark is its cause.
     outcore.UsageError
-        If an option cannot be used, PySpark or Java is missing, or the work directory belongs to another job.
+        If an option cannot be used, or PySpark or Java is missing.
     """
     spark = session_of(edges)
     options = _options(
@@ -141,8 +147,8 @@ def cluster(
     options["memory"] = task_memory(spark) if memory is None else memory
     job = {name: value for name, value in options.items() if name != "memory"}
     job |= {"version": version(), "source": source, "target": target, "weight": weight}
-    job |= {"columns": [f"{name} {kind}" for name, kind in edges.dtypes], "files": sorted(edges.inputFiles())}
 
+    from outcore.spark._errors import naming_columns
     from outcore.spark._index import Input
     from outcore.spark._work import Work
 
@@ -151,9 +157,9 @@ def cluster(
     rows = columns.rows(edges)
     directory, temporary = directory_of(spark, work_dir)
     try:
-        work = Work(spark, directory)
-        work.claim(job, restart=restart)
-        found = Job(work, options, _notifier(progress)).run(rows, columns.node_type(edges))
+        with naming_columns(edges, columns.names):
+            running = Job(Work(spark, directory), options, _notifier(progress))
+            found = running.run(rows, columns.node_type(edges), job, restart=restart)
     except BaseException:
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)

@@ -34,6 +34,8 @@ _PIECE_BYTES = 2 << 20
 _NAME_BYTES = 1 << 16
 #: Maximum length of a value in an error.
 _SHOWN = 60
+#: Bits of a hash that are added up: 2^39 of them fit a long.
+_HASH_BITS = (1 << 24) - 1
 #: Maximum number of nodes.
 _NODES_MAX = 4_290_000_000
 
@@ -46,9 +48,14 @@ class Input:
     target: str
     weight: str | None
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [self.source, self.target, *([self.weight] if self.weight else [])]
+
     def rows(self, edges: DataFrame) -> DataFrame:
         """Return source and target (both text or both whole numbers), weight, and a number that grows with the rows."""
-        names = [self.source, self.target] + ([self.weight] if self.weight else [])
+        names = self.names
         types = dict(zip(edges.columns, edges.schema.fields, strict=True))
         for name in names:
             if name not in types:
@@ -127,24 +134,25 @@ _FAULTS_OF_TEXT: dict[str, _Fault] = {
 }
 
 
-def check(work: Work, rows: DataFrame) -> int:
-    """Count the rows, and refuse rows that are not edges. This takes one scan of the rows."""
-    facts = work.facts("input")
-    if facts is None:
-        is_text = dict(rows.dtypes)["source"] == "string"
-        faults = _FAULTS | (_FAULTS_OF_TEXT if is_text else {})
-        counts = [F.count_if(is_fault()).alias(name) for name, (_, is_fault, _) in faults.items()]
-        row = rows.agg(F.count(F.lit(1)).alias("rows"), *counts).first()
-        assert row is not None, "a count is a row"
-        found = row.asDict()
-        for name, fault in faults.items():
-            if found[name]:
-                _refuse_rows(rows, fault, found[name], found["rows"])
-        if not found["rows"]:
-            _refuse("bad-input", "there are no edges", "check what the table is read from")
-        facts = work.save_facts("input", {"row_count": found["rows"]})
-    count: int = facts["row_count"]
-    return count
+def check(rows: DataFrame) -> dict[str, Any]:
+    """Count the rows and sum up their hashes, and refuse rows that are not edges. This takes one scan of the rows.
+
+    The sums identify the rows, in any order: equal rows cancel out in one of them, and not in the other.
+    """
+    is_text = dict(rows.dtypes)["source"] == "string"
+    faults = _FAULTS | (_FAULTS_OF_TEXT if is_text else {})
+    counts = [F.count_if(is_fault()).alias(name) for name, (_, is_fault, _) in faults.items()]
+    content = F.xxhash64("source", "target", "weight")
+    hashes = [F.bit_xor(content).alias("xor"), F.sum(content.bitwiseAND(_HASH_BITS)).alias("sum")]
+    row = rows.agg(F.count(F.lit(1)).alias("rows"), *counts, *hashes).first()
+    assert row is not None, "a count is a row"
+    found = row.asDict()
+    for name, fault in faults.items():
+        if found[name]:
+            _refuse_rows(rows, fault, found[name], found["rows"])
+    if not found["rows"]:
+        _refuse("bad-input", "there are no edges", "check what the table is read from")
+    return {"row_count": found["rows"], "rows": [found["xor"], found["sum"]]}
 
 
 def _refuse_rows(rows: DataFrame, fault: _Fault, count: int, row_count: int) -> None:

@@ -50,11 +50,16 @@ class Job:
         self._notify(name, "", True)
         return made
 
-    def run(self, rows: DataFrame, node_type: Any) -> Clustered:
-        work = self.work
+    def run(self, rows: DataFrame, node_type: Any, job: dict[str, Any], *, restart: bool) -> Clustered:
+        """Find the communities of the rows, in the folder of the job that they and its options identify."""
+        from outcore.spark import _index
+
+        seen = self._stage("check", lambda: _index.check(rows))
+        work = self.work = self.work.of_job(job | seen, restart=restart)
         # The report is saved last.
         if work.facts("report") is None:
-            facts = self._find(rows)
+            work.save_facts("input", {"row_count": seen["row_count"]})
+            facts = self._find(rows, seen["row_count"])
             work.save_facts("report", {"stages": self._seconds, **facts})
             work.remove(*_PASSING)
             for name in _PASSING_NUMBERED:
@@ -63,10 +68,7 @@ class Job:
         nodes = result["node"].cast(node_type).alias("node")
         return Clustered(result.select(nodes, "community"), Report(work.facts("report") or {}))
 
-    def _find(self, rows: DataFrame) -> dict[str, Any]:
-        from outcore.spark import _index
-
-        row_count = self._stage("check", lambda: _index.check(self.work, rows))
+    def _find(self, rows: DataFrame, row_count: int) -> dict[str, Any]:
         if self.options["parts"] is None and row_count <= self.options["task_rows"]:
             return self._in_one_task(rows, row_count)
         refuse_undivided(self.options, row_count)

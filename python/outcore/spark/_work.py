@@ -1,12 +1,14 @@
 """Work directory of a job on Spark, with the output of each stage, from which an interrupted job resumes.
 
-A stage is a Parquet table or a small JSON file. A table is complete once Spark has written its ``_SUCCESS``. The file
-``job.json`` identifies the job that the directory belongs to. On Spark Connect all of them are tables, which the server
-reads and writes.
+Each job has a folder of its own there, so that one directory serves many jobs. Its name is a hash of the options and of
+the rows: the same call finds it again, and another job never does. A stage is a Parquet table or a small JSON file. A
+table is complete once Spark has written its ``_SUCCESS``. The file ``job.json`` says what job the folder belongs to. On
+Spark Connect all of them are tables, which the server reads and writes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -15,7 +17,7 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from outcore.errors import Text, option
+from outcore.errors import option
 from outcore.spark._session import cores_of, has_context, naming_full_disks, usage
 
 #: Options of tables with rows of megabytes: small row groups, since writers and readers hold a whole one in memory.
@@ -25,7 +27,7 @@ _PACKED = {
     "parquet.page.size.row.check.min": "1",
 }
 
-_ANOTHER = "name a directory that does not exist yet"
+_ANOTHER = ("name another ", option("work-dir"))
 
 
 class Work:
@@ -45,26 +47,24 @@ class Work:
         """Return the stages of a part of the job, which are removed with this name."""
         return Work(self.spark, self.path(name))
 
-    def claim(self, job: Mapping[str, Any], *, restart: bool) -> None:
-        """Make this the directory of a job; refuse one that has anything else."""
-        directory = self.directory
-        job = json.loads(json.dumps(job))
-        found = self.facts("job")
-        if restart and found is not None:
+    def of_job(self, job: Mapping[str, Any], *, restart: bool) -> Work:
+        """Return the stages of a job, in its folder below this directory; `restart` removes them first."""
+        text = json.dumps(job, sort_keys=True)
+        folder = self.below(f"{job['method']}-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}")
+        folder._claim(job, restart=restart)
+        return folder
+
+    def _claim(self, job: Mapping[str, Any], *, restart: bool) -> None:
+        """Make this the folder of a job; refuse one that has anything else."""
+        is_own = self.facts("job") is not None
+        if restart and is_own:
             if not has_context(self.spark):
                 raise usage("a job on Spark Connect cannot start over: its files are the server's", _ANOTHER)
             self.remove(*self._files.names())
-            found = None
-        if found is None and self._files.names():
-            raise usage(f"`{directory}` is not empty and has no job of outcore", _ANOTHER)
-        if found is not None and found != job:
-            changed = sorted(name for name in job if found.get(name) != job[name])
-            over: Text = (", or start over with ", option("restart")) if has_context(self.spark) else ("",)
-            raise usage(
-                f"`{directory}` belongs to another job, which differs in {', '.join(changed)}",
-                ("name another ", option("work-dir"), *over),
-            )
-        if found is None:
+            is_own = False
+        if not is_own:
+            if self._files.names():
+                raise usage(f"`{self.directory}` is not empty and has no job of outcore", _ANOTHER)
             self.save_facts("job", job)
 
     def path(self, name: str) -> str:
