@@ -677,6 +677,7 @@ def score(
     comment: str | None = None,
     community_columns: Columns | None = None,
     community_format: CommunityFormat = "auto",
+    level: int | Literal["last"] | None = None,
     memory: str | int = "50%",
     threads: int | None = None,
     work_dir: StrPath | None = None,
@@ -702,6 +703,9 @@ def score(
         `well_connected`; see :func:`cluster`.
     unnamed : {"stop", "singletons"}
         What to do with nodes of the graph that the communities do not name.
+    level : int or "last", optional
+        Level of the modules that are communities, in files with paths of modules, as ``.tree`` and ``levels="tree"``
+        have: 1 is the top, the default, "last" that of the modules that hold nodes.
     comment, community_columns, community_format, memory, threads, work_dir, profile, progress
         See :func:`cluster`.
 
@@ -729,6 +733,7 @@ def compare(
     comment: str | None = None,
     community_columns: Columns | None = None,
     community_format: CommunityFormat = "auto",
+    level: int | Literal["last"] | None = None,
     memory: str | int = "50%",
     threads: int | None = None,
     work_dir: StrPath | None = None,
@@ -752,6 +757,9 @@ def compare(
         File for the report: JSON, or a page with a drawing if the name ends in ``.html``.
     output_header : bool
         Begin text of `output` and `moved` with a line of the names of its columns.
+    level : int or "last", optional
+        Level of the modules that are communities, in files with paths of modules, as ``.tree`` and ``levels="tree"``
+        have: 1 is the top, the default, "last" that of the modules that hold nodes.
     comment, community_columns, community_format, memory, threads, work_dir, profile, progress
         See :func:`cluster`.
 
@@ -799,11 +807,12 @@ def export(
     format: ExportFormat | None = None,
     nodes: StrPath | None = None,
     communities: Communities | StrPath | None = None,
-    members: Sequence[int] | None = None,
+    members: Sequence[int | str] | None = None,
     quotient: bool = False,
     comment: str | None = None,
     community_columns: Columns | None = None,
     community_format: CommunityFormat = "auto",
+    level: int | Literal["last"] | None = None,
     memory: str | int = "50%",
     threads: int | None = None,
     work_dir: StrPath | None = None,
@@ -823,12 +832,17 @@ def export(
     nodes : path, optional
         File of the nodes, in the order of their numbers, with the attributes that are known.
     communities : Communities or path, optional
-        Communities of the graph, with numbers: an attribute of the nodes in GraphML, GEXF and `nodes`.
-    members : sequence of int, optional
-        Only write the nodes of these communities, and the edges between them.
+        Communities of the graph, with numbers: an attribute of the nodes in GraphML, GEXF and `nodes`, as are ``path``,
+        ``level`` and ``flow`` of a tree of modules.
+    members : sequence of int or str, optional
+        Only write the nodes of these communities, and the edges between them; with `level` 2 they are paths such as
+        ``1:3``.
     quotient : bool
         Write the network of communities: nodes are communities, with their sizes; an edge is the weight between two, a
         loop that inside one.
+    level : int or "last", optional
+        Level of the modules that are communities, in files with paths of modules, as ``.tree`` and ``levels="tree"``
+        have: 1 is the top, the default, "last" that of the modules that hold nodes.
     comment, community_columns, community_format, memory, threads, work_dir, profile, progress
         See :func:`cluster`.
 

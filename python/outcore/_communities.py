@@ -731,18 +731,19 @@ class Communities:
         return network
 
     def _on_level(self, level: int) -> Iterator[tuple[Any, int]]:
-        """Iterate over pairs of node and group on a level; 0 has the communities."""
-        if level == 0:
+        """Iterate over pairs of node and group on a level; 1 has the communities."""
+        if level == 1:
             return iter(self)
         frame = self.levels
-        if not 0 < level < len(frame.columns) - 1:
-            raise ValueError(f"`level` is from 0, the communities, to {len(frame.columns) - 2}, the finest groups")
-        return zip(frame["node"], frame[f"group{level}"].tolist(), strict=True)
+        if not 0 < level < len(frame.columns):
+            raise ValueError(f"`level` is from 1, the communities, to {len(frame.columns) - 1}, the finest groups")
+        return zip(frame["node"], frame[f"group{level - 1}"].tolist(), strict=True)
 
-    def to_networkx(self, graph: Any, level: int = 0) -> list[set[Any]]:
+    def to_networkx(self, graph: Any, level: int = 1) -> list[set[Any]]:
         """Return the communities of a networkx graph as sets of its nodes, the largest first.
 
-        Functions of ``networkx.community`` use the same form. `level` selects the groups of that level of `levels`.
+        Functions of ``networkx.community`` use the same form. `level` selects the groups of a level as
+        in `tree`: 1 has the communities.
         """
         nodes = {str(node): node for node in graph}
         groups: dict[int, set[Any]] = {}
@@ -751,11 +752,11 @@ class Communities:
         # Numbers taken from an earlier result by `match` may have gaps.
         return [groups[community] for community in sorted(groups)]
 
-    def to_lists(self, level: int = 0) -> list[list[Any]]:
+    def to_lists(self, level: int = 1) -> list[list[Any]]:
         """Return the communities as lists of nodes, the largest first, each in the order of the file.
 
         Other libraries take them, such as ``cdlib.NodeClustering(communities.to_lists(), graph, "outcore")``. `level`
-        selects the groups of that level of `levels`.
+        selects the groups of a level as in `tree`: 1 has the communities.
 
         Examples
         --------
@@ -769,10 +770,11 @@ class Communities:
         # Numbers taken from an earlier result by `match` may have gaps.
         return [groups[community] for community in sorted(groups)]
 
-    def to_igraph(self, graph: Any, level: int = 0) -> Any:
+    def to_igraph(self, graph: Any, level: int = 1) -> Any:
         """Return the communities of an igraph graph as a ``VertexClustering``.
 
-        `level` selects the groups of that level of `levels`.
+        `level` selects the groups of a level as
+        in `tree`: 1 has the communities.
 
         Raises
         ------

@@ -47,14 +47,14 @@ def test_libraries_get_each_level() -> None:
     networkx, igraph = pytest.importorskip("networkx"), pytest.importorskip("igraph")
     graph = networkx.ring_of_cliques(8, 5)
     found = outcore.cluster(graph, method="modularity", levels=True, progress=False)
-    deepest = len(found.levels.columns) - 2
-    for level in range(deepest + 1):
-        column = "community" if level == 0 else f"group{level}"
+    deepest = len(found.levels.columns) - 1
+    for level in range(1, deepest + 1):
+        column = "community" if level == 1 else f"group{level - 1}"
         groups = found.levels.groupby(column)["node"].agg(set).tolist()
         assert sorted(map(sorted, found.to_networkx(graph, level))) == sorted(map(sorted, groups))
         clustering = found.to_igraph(igraph.Graph.from_networkx(graph), level)
         assert len(clustering) == len(groups)
-    with pytest.raises(ValueError, match="`level` is from 0"):
+    with pytest.raises(ValueError, match="`level` is from 1"):
         found.to_networkx(graph, deepest + 1)
 
 

@@ -354,7 +354,7 @@ def test_communities_are_lists_and_clusterings(karate: Path, own_directory: Path
     lists = found.to_lists()
     assert [len(nodes) for nodes in lists] == found.sizes().tolist()
     assert lists[0] == found.members(0)
-    assert sorted(node for nodes in found.to_lists(level=1) for node in nodes) == sorted(dict(found))
+    assert sorted(node for nodes in found.to_lists(level=2) for node in nodes) == sorted(dict(found))
     club = igraph.Graph.Famous("Zachary")
     large = outcore.cluster(club, method="modularity", min_size=6)
     with pytest.raises(ValueError, match=r"has no community.*small=\"singletons\""):

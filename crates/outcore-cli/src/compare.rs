@@ -7,6 +7,7 @@ use crate::screen::Terminal;
 use crate::screen::print::{json, print_text};
 use outcore::compare::{Change, CompareOptions, CompareReport, FateCounts, SideReport};
 use outcore::error::opt::JSON;
+use outcore::input::CommunityInput;
 use outcore::io::Files;
 use outcore::job;
 use outcore::progress::Observer;
@@ -36,7 +37,10 @@ pub(crate) fn compare(
     let options = CompareOptions {
         a: a.clone(),
         b: b.clone(),
-        input: arguments.read.shared(arguments.comment.as_deref(), files, None, [a, b]),
+        input: CommunityInput {
+            level: arguments.level.level,
+            ..arguments.read.shared(arguments.comment.as_deref(), files, None, [a, b])
+        },
         output: output.clone(),
         moved: moved.clone(),
         output_header: arguments.output_header,

@@ -3,7 +3,8 @@
 use crate::args::Export;
 use crate::jobs::{limits, memory_taken, note_interrupted, profile, work_dir};
 use crate::screen::Terminal;
-use outcore::error::opt::{COMMENT, COMMUNITIES, PROFILE};
+use outcore::error::opt::{COMMENT, COMMUNITIES, LEVEL, PROFILE};
+use outcore::input::CommunityInput;
 use outcore::io::Files;
 use outcore::job::{self, ExportOptions, ExportReport};
 use outcore::progress::Observer;
@@ -47,7 +48,10 @@ fn options(files: &Files, arguments: &Export) -> Result<ExportOptions> {
         communities: arguments.communities.clone(),
         members: arguments.members.clone(),
         quotient: arguments.quotient,
-        input: arguments.read.input(arguments.comment.as_deref()),
+        input: CommunityInput {
+            level: arguments.level.level,
+            ..arguments.read.input(arguments.comment.as_deref())
+        },
         limits: limits(&arguments.resources),
         work_dir: work_dir(files, &arguments.resources, &arguments.output),
     })
@@ -56,7 +60,8 @@ fn options(files: &Files, arguments: &Export) -> Result<ExportOptions> {
 /// Refuses options for the file of communities if there is none; none is ignored silently.
 fn refuse_without_communities(arguments: &Export) -> Result<()> {
     let comment = arguments.comment.is_some().then_some(COMMENT);
-    let Some(option) = arguments.read.given().or(comment) else { return Ok(()) };
+    let level = arguments.level.level.is_some().then_some(LEVEL);
+    let Some(option) = arguments.read.given().or(comment).or(level) else { return Ok(()) };
     if arguments.communities.is_some() {
         return Ok(());
     }

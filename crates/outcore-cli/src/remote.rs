@@ -1,6 +1,6 @@
 //! Addresses among the arguments: admits those that are read, and refuses those that would be written.
 
-use crate::args::{Command, GenerateModel, Resources};
+use crate::args::{Command, GenerateModel, GivenColumns, Resources};
 use outcore::error::Text;
 use outcore::error::opt::{
     APPEND, MOVED, NODES, OUTPUT, PROFILE, REJECTS, REPORT, REPRESENTATIVES, SUMMARY, TRUTH,
@@ -12,7 +12,7 @@ use outcore_remote::{is_address, is_squeezed, shown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Returns the files of a command. Replaces addresses among its arguments with the names by which objects are
+/// Returns the files of a command. Takes the columns from their names, replaces addresses among its arguments with the names by which objects are
 /// read, without secrets, and expands patterns of addresses. `stop` ends waiting for a server, or for the other
 /// end of a pipe.
 ///
@@ -20,6 +20,14 @@ use std::sync::Arc;
 /// `Usage` for an address where something is written, or that cannot be used; `Io` if a pattern matches
 /// nothing, or its server does not answer.
 pub(crate) fn files(command: &mut Command, stop: Stop) -> Result<Files> {
+    let columns = GivenColumns::take(command)?;
+    let files = files_of(command, stop)?;
+    columns.store(command);
+    Ok(files)
+}
+
+/// Like [`files`], for names without columns.
+fn files_of(command: &mut Command, stop: Stop) -> Result<Files> {
     for (what, path) in of_disk(command) {
         if is_address(path) {
             let message = format_args!("{what} is `{}`, but must be a local path", shown(path));

@@ -6,6 +6,7 @@ use crate::jobs::{limits, memory_taken, profile, work_dir};
 use crate::screen::Terminal;
 use crate::screen::print::{json, print_text};
 use outcore::error::opt::{PROFILE, RESOLUTION};
+use outcore::input::CommunityInput;
 use outcore::io::Files;
 use outcore::job::{self, AgainstReport, ScoreOptions, ScoreReport};
 use outcore::progress::Observer;
@@ -62,12 +63,15 @@ fn options(files: &Files, arguments: &Score) -> Result<ScoreOptions> {
         recorded_teleportation: arguments.recorded_teleportation,
         well_connected: arguments.well_connected,
         unnamed: arguments.unnamed,
-        input: arguments.read.shared(
-            arguments.comment.as_deref(),
-            files,
-            None,
-            std::iter::once(&arguments.communities).chain(&arguments.against),
-        ),
+        input: CommunityInput {
+            level: arguments.level.level,
+            ..arguments.read.shared(
+                arguments.comment.as_deref(),
+                files,
+                None,
+                std::iter::once(&arguments.communities).chain(&arguments.against),
+            )
+        },
         limits: limits(&arguments.resources),
         work_dir,
     })

@@ -75,8 +75,8 @@ pub use lists::communities::{CLUSTERS_MARK, community_number, is_label};
 pub use memory::*;
 pub use open::{any_has_comments, examine};
 pub use options::{
-    BatchMemory, Column, CommunityFormat, CommunityInput, Delimiter, EdgeFormat, Header,
-    InputOptions, OnBadLine, Rows,
+    BatchMemory, Column, CommunityFormat, CommunityInput, Delimiter, EdgeFormat, FileColumns,
+    Header, InputOptions, LAST_LEVEL, OnBadLine, Rows,
 };
 pub use options::{contradicts_ignore_weights, has_no_weights};
 pub use outcore_graph::KindNames;

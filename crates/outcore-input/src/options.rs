@@ -4,10 +4,11 @@ use super::chunk::LineFault;
 use super::stream::TableStream;
 use super::{NameRef, WeightTransform};
 use outcore_io::error::opt::{
-    COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
+    COLUMNS, COMMUNITY_COLUMNS, HEADER, IGNORE_WEIGHTS, NODES, PREFER, WEIGHT_TRANSFORM,
 };
 use outcore_io::error::{Error, ErrorKind, Opt, Result};
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -197,21 +198,34 @@ impl Rows {
         }
     }
 
-    /// Returns the option that names the columns of such lines. Nodes have none: a header names their column.
+    /// Returns the option that names the columns of such lines.
     pub(super) fn columns_option(self) -> Opt {
         match self {
-            Self::Edges | Self::Nodes => COLUMNS,
+            Self::Edges => COLUMNS,
+            Self::Nodes => NODES,
+            Self::Numbers => PREFER,
             _ => COMMUNITY_COLUMNS,
         }
     }
 
-    /// Returns this option with its value.
-    pub(super) fn columns_to_type(self) -> Opt {
+    /// Returns this option with its value. `path` is the file.
+    pub(super) fn columns_of(self, path: &Path, columns: impl Display) -> Opt {
+        let option = self.columns_option();
         match self {
-            Self::Edges | Self::Nodes => COLUMNS.of("SOURCE,TARGET[,WEIGHT]"),
-            Self::Numbers => COMMUNITY_COLUMNS.of("NODE,NUMBER"),
-            _ => COMMUNITY_COLUMNS.of("NODE,COMMUNITY"),
+            Self::Nodes | Self::Numbers => option.of(format_args!("{}:{columns}", path.display())),
+            _ => option.of(columns),
         }
+    }
+
+    /// Returns this option with the roles of its columns.
+    pub(super) fn columns_to_type(self, path: &Path) -> Opt {
+        let columns = match self {
+            Self::Edges => "SOURCE,TARGET[,WEIGHT]",
+            Self::Nodes => "COLUMN",
+            Self::Numbers => "NODE,NUMBER",
+            _ => "NODE,COMMUNITY",
+        };
+        self.columns_of(path, columns)
     }
 
     /// Returns whether lines are nodes and their communities, or numbers.
@@ -245,12 +259,15 @@ pub struct InputOptions {
     /// edges, in list order.
     #[serde(skip)]
     pub nodes: Option<PathBuf>,
+    /// Column of that list; by default, the one with a name for nodes.
+    pub node_column: Option<Column>,
     /// Format of the edges.
     pub format: EdgeFormat,
     /// Format of communities, if the files hold communities.
     pub community_format: CommunityFormat,
-    /// Number of modules of a path, from the top, that make a community; see [`CommunityInput::depth`].
-    pub community_depth: Option<u32>,
+    /// Level of the modules that are communities; see [`CommunityInput::level`]. For [`Rows::Numbers`], the place in the
+    /// path of the number that is read; without it, the flow is.
+    pub community_level: Option<u32>,
     /// Whether edges have a direction. Adjacency lists contain each undirected edge twice.
     pub directed: bool,
     /// Whether sources and targets are nodes of two kinds, so that equal names in both columns are different nodes. Names
@@ -293,7 +310,7 @@ impl InputOptions {
         Self {
             rows: Rows::Nodes,
             format: EdgeFormat::Auto,
-            columns: None,
+            columns: self.node_column.clone().map(|column| vec![column]),
             two_mode: false,
             ignore_weights: true,
             delimiter,
@@ -400,6 +417,9 @@ impl BatchMemory {
     }
 }
 
+/// Level of the modules that hold nodes, however long their paths are.
+pub const LAST_LEVEL: u32 = u32::MAX;
+
 /// Format of a file of communities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -414,11 +434,11 @@ pub enum CommunityFormat {
     Clusters,
     /// The representative of a community and one of its nodes per line, as MMseqs2 writes.
     Pairs,
-    /// A node and its path per line, as `--levels tree` writes: its first part is the community.
+    /// A node and its path per line, as `--levels tree` writes.
     Levels,
     /// Vector of Pajek, or the columns of Infomap's `.clu`.
     Clu,
-    /// Tree of Infomap: the modules that hold nodes are the communities.
+    /// Tree of Infomap.
     Tree,
     /// Clusters of CD-HIT.
     Clstr,
@@ -438,6 +458,17 @@ impl CommunityFormat {
          vsearch (uc) and mcl by what they contain";
 }
 
+/// Columns of one file.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FileColumns {
+    /// The file.
+    pub path: PathBuf,
+    /// What it is read for: [`Rows::Numbers`] or communities.
+    pub rows: Rows,
+    /// Columns of the node and of what is read of it.
+    pub columns: Vec<Column>,
+}
+
 /// How files of communities are read.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CommunityInput {
@@ -448,12 +479,16 @@ pub struct CommunityInput {
     pub shares_comment: bool,
     /// Columns of the node and of its community; if not given, the file decides.
     pub columns: Option<Vec<Column>>,
+    /// Columns of single files, which go before.
+    #[serde(default)]
+    pub of_files: Vec<FileColumns>,
     /// Format of the files.
     pub format: CommunityFormat,
-    /// Number of modules of a path, from the top, that make a community, where nodes have paths. By default 1; in trees
-    /// of Infomap, all modules down to the node. Always 1 where communities must be numbers.
+    /// Level of the modules that are communities, where nodes have paths: 1, the default, is the top, [`LAST_LEVEL`]
+    /// that of the modules that hold nodes. A node on a shorter path is in its last module. Always 1 where communities
+    /// must be numbers.
     #[serde(default)]
-    pub depth: Option<u32>,
+    pub level: Option<u32>,
 }
 
 impl Default for CommunityInput {
@@ -462,8 +497,9 @@ impl Default for CommunityInput {
             comment: b"#".to_vec(),
             shares_comment: false,
             columns: None,
+            of_files: Vec::new(),
             format: CommunityFormat::Auto,
-            depth: None,
+            level: None,
         }
     }
 }
@@ -480,7 +516,11 @@ impl CommunityInput {
     /// # Errors
     /// `Usage`.
     pub fn check(&self) -> Result<()> {
-        let Some(columns) = &self.columns else { return Ok(()) };
+        let of_files = self.of_files.iter().map(|file| &file.columns);
+        self.columns.iter().chain(of_files).try_for_each(|columns| self.check_columns(columns))
+    }
+
+    fn check_columns(&self, columns: &[Column]) -> Result<()> {
         let refuse = |message: &str| {
             let hint = format_args!("use {}", COMMUNITY_COLUMNS.of("NODE,COMMUNITY"));
             Err(Error::usage(format_args!("{COMMUNITY_COLUMNS} {message}")).hint(hint))
@@ -488,7 +528,7 @@ impl CommunityInput {
         if self.format == CommunityFormat::Pairs {
             return refuse("contradicts the columns of pairs");
         }
-        match &columns[..] {
+        match columns {
             [node, community] if node == community => {
                 refuse("uses the same column for node and community")
             }
@@ -507,8 +547,8 @@ impl CommunityInput {
             paths: vec![path.to_path_buf()],
             format: if is_lines { EdgeFormat::Lines } else { EdgeFormat::Auto },
             community_format: self.format,
-            community_depth: if numbered { Some(1) } else { self.depth },
-            columns: self.columns.clone(),
+            community_level: if numbered { Some(1) } else { self.level },
+            columns: self.columns_of(path, Rows::Memberships).or_else(|| self.columns.clone()),
             comment: (self.comment != b"#").then(|| self.comment.clone()),
             shares_comment: self.shares_comment,
             header: Header::Auto,
@@ -520,7 +560,21 @@ impl CommunityInput {
 
     /// Returns the options for reading `path` as a number for each node.
     pub fn numbers_of(&self, path: &Path) -> InputOptions {
-        InputOptions { rows: Rows::Numbers, ..self.of(path, false) }
+        let own = self.columns_of(path, Rows::Numbers);
+        let columns = own.or_else(|| self.columns.clone());
+        let rows = Rows::Numbers;
+        InputOptions { rows, columns, community_level: None, ..self.of(path, false) }
+    }
+
+    /// Returns the columns that were given for one file.
+    fn columns_of(&self, path: &Path, rows: Rows) -> Option<Vec<Column>> {
+        let found = self.of_files.iter().find(|file| file.path == path && file.rows == rows);
+        found.map(|file| file.columns.clone())
+    }
+
+    /// Returns the options for reading the number at a place of each node's path, from 1.
+    pub fn part_of(&self, path: &Path, place: u32) -> InputOptions {
+        InputOptions { community_level: Some(place), ..self.numbers_of(path) }
     }
 }
 

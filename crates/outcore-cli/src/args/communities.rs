@@ -4,7 +4,10 @@ use super::values::names;
 use clap::Args;
 use outcore::error::Opt;
 use outcore::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT, FIXED, INITIAL, MATCH};
-use outcore::input::{Column, CommunityFormat, CommunityInput, InputOptions, any_has_comments};
+use outcore::input::{
+    Column, CommunityFormat, CommunityInput, FileColumns, InputOptions, LAST_LEVEL,
+    any_has_comments,
+};
 use outcore::io::Files;
 use outcore::{Error, Result};
 use std::path::PathBuf;
@@ -12,8 +15,9 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options of files of communities")]
 pub(crate) struct Communities {
-    /// Columns of the node and of its community in files of communities, by name or number from 1
-    /// [default: those that the header names so, or the only two]
+    /// Columns of the node and of its community in files of communities, by name or number from 1; those of a single
+    /// file can be given after its name: `cells.csv:barcode,leiden` [default: those that the header names so, or the
+    /// only two]
     #[arg(long, value_name = "NODE,COMMUNITY", value_delimiter = ',', num_args = 1)]
     pub(crate) community_columns: Option<Vec<Column>>,
     #[arg(
@@ -24,6 +28,24 @@ pub(crate) struct Communities {
         default_value = "auto"
     )]
     pub(crate) community_format: CommunityFormat,
+    #[arg(skip)]
+    pub(crate) of_files: Vec<FileColumns>,
+}
+
+/// Level of the modules that are communities.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of files of communities")]
+pub(crate) struct Level {
+    /// Level of the modules that are communities, in files with paths of modules, as `.tree` and `--levels tree` have:
+    /// 1 is the top, `last` that of the modules that hold nodes [default: 1]
+    #[arg(long, value_name = "N", value_parser = level)]
+    pub(crate) level: Option<u32>,
+}
+
+/// Parses the number of a level.
+fn level(text: &str) -> std::result::Result<u32, &'static str> {
+    let number = if text == "last" { Some(LAST_LEVEL) } else { text.parse().ok() };
+    number.filter(|&number| number > 0).ok_or("expected a number from 1, the top, or `last`")
 }
 
 impl Communities {
@@ -33,8 +55,9 @@ impl Communities {
             shares_comment: false,
             comment: comment.unwrap_or("#").as_bytes().to_vec(),
             columns: self.community_columns.clone(),
+            of_files: self.of_files.clone(),
             format: self.community_format,
-            depth: None,
+            level: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Arguments of `outcore compare`.
 
-use super::{Communities, Resources};
+use super::{Communities, Level, Resources};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -49,6 +49,8 @@ pub(crate) struct Compare {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) read: Communities,
+    #[command(flatten)]
+    pub(crate) level: Level,
     #[command(flatten)]
     pub(crate) resources: Resources,
 }

@@ -1,7 +1,7 @@
 //! Arguments of `outcore export`.
 
 use super::values::names;
-use super::{Communities, Resources};
+use super::{Communities, Level, Resources};
 use clap::Args;
 use outcore::export::ExportFormat;
 use std::path::PathBuf;
@@ -27,12 +27,13 @@ pub(crate) struct Export {
     #[arg(long, value_name = "FILE")]
     pub(crate) nodes: Option<PathBuf>,
     /// Communities of the graph, with numbers, as `cluster` writes them: an attribute of nodes in GraphML, GEXF and
-    /// `--nodes`; `-` for standard input
+    /// `--nodes`, as are `path`, `level` and `flow` of a tree of modules; `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) communities: Option<PathBuf>,
-    /// Only write the nodes of these communities, and the edges between them
+    /// Only write the nodes of these communities, and the edges between them; with `--level 2` they are paths such as
+    /// 1:3
     #[arg(long, value_name = "N,...", value_delimiter = ',', num_args = 1)]
-    pub(crate) members: Vec<u64>,
+    pub(crate) members: Vec<String>,
     /// Write the network of communities: nodes are communities, with their sizes; an edge is the weight between two, a
     /// loop that inside one
     #[arg(long)]
@@ -46,6 +47,8 @@ pub(crate) struct Export {
     pub(crate) comment: Option<String>,
     #[command(flatten)]
     pub(crate) read: Communities,
+    #[command(flatten)]
+    pub(crate) level: Level,
     #[command(flatten)]
     pub(crate) resources: Resources,
 }

@@ -29,7 +29,7 @@ pub(crate) struct Labels {
     #[arg(long, value_name = "N|root-degree")]
     pub(crate) max_visits: Option<Visits>,
     /// Labels that never change, from a file of `node<TAB>community`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE[:NODE,COMMUNITY]")]
     pub(crate) fixed: Option<PathBuf>,
     /// Start from the settings of another program; other options given take precedence. `exolabel`:
     /// --attenuation 1 --attenuation-rule change --max-visits root-degree --seeding own --converge

@@ -53,7 +53,7 @@ pub(crate) struct Method {
         default_missing_value = "log10"
     )]
     pub(crate) well_connected: Option<WellConnected>,
-    #[arg(long, help = initial_help(), value_name = "FILE")]
+    #[arg(long, help = initial_help(), value_name = "FILE[:NODE,COMMUNITY]")]
     pub(crate) initial: Option<PathBuf>,
     #[arg(long, help = seeding_help(), value_parser = names::<Seeding>(), value_name = "HOW")]
     pub(crate) seeding: Option<Seeding>,

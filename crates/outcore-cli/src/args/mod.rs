@@ -3,6 +3,7 @@
 //! Groups of options that several commands share come last in a command: otherwise the heading of a
 //! group would also apply to the options after it.
 
+mod columns;
 mod communities;
 mod compare;
 mod elsewhere;
@@ -23,7 +24,8 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-pub(crate) use communities::Communities;
+pub(crate) use columns::GivenColumns;
+pub(crate) use communities::{Communities, Level};
 pub(crate) use compare::Compare;
 pub(crate) use engine::{Engine, EngineName};
 pub(crate) use export::Export;
@@ -288,6 +290,8 @@ pub(crate) struct Score {
     #[command(flatten)]
     pub(crate) read: Communities,
     #[command(flatten)]
+    pub(crate) level: Level,
+    #[command(flatten)]
     pub(crate) resources: Resources,
 }
 
@@ -441,9 +445,12 @@ pub(crate) struct Input {
     #[arg(long, value_parser = names::<Normalize>(), value_name = "HOW", default_value = "none")]
     pub(crate) normalize: Normalize,
     /// Also include the nodes of this file, even those without an edge: a name per line, the column that a
-    /// header or a table calls `id`, `node` or `name`, or FASTA. New nodes follow those of the edges
-    #[arg(long, value_name = "FILE")]
+    /// header or a table calls `id`, `node` or `name`, or FASTA; `FILE:doc_id` names another column. New nodes follow
+    /// those of the edges
+    #[arg(long, value_name = "FILE[:COLUMN]")]
     pub(crate) nodes: Option<PathBuf>,
+    #[arg(skip)]
+    pub(crate) node_column: Option<Column>,
 }
 
 /// How a file of edges is read.
@@ -511,7 +518,7 @@ pub(crate) struct Present {
     pub(crate) small: Small,
     /// Keep the numbers of an earlier result: a community takes the number of the one with which it
     /// shares most nodes, and new ones get numbers above the largest
-    #[arg(long = "match", value_name = "FILE")]
+    #[arg(long = "match", value_name = "FILE[:NODE,COMMUNITY]")]
     pub(crate) earlier: Option<PathBuf>,
     /// Also write `community<TAB>node<TAB>size` with the representative of each community: the node with
     /// the most weight to others in it. A table if the name ends like one, as for `--output`
@@ -520,7 +527,7 @@ pub(crate) struct Present {
     /// Which node represents a community: the one with the largest number in this file of `node<TAB>number`, such as
     /// the longest or newest record, equal ones by name, or `first`, the first in the input [default: the one with the
     /// most weight to others]
-    #[arg(long, value_name = "FILE|first")]
+    #[arg(long, value_name = "FILE[:NODE,NUMBER]|first")]
     pub(crate) prefer: Option<PathBuf>,
     /// Also write the nodes to keep, one of each community: its representative, and nodes that are in none. A table if
     /// the name ends like one

@@ -17,6 +17,7 @@ pub(crate) fn options(paths: Vec<PathBuf>, input: &Input) -> Result<InputOptions
     Ok(InputOptions {
         paths,
         nodes: input.nodes.clone(),
+        node_column: input.node_column.clone(),
         directed: input.directed,
         on_bad_line: input.on_bad_line,
         rejects: input.rejects.clone(),

@@ -413,10 +413,10 @@ fn is_identifier(word: &str) -> bool {
 pub(crate) fn several_nodes(path: &Path, names: &[&[u8]], several: &[usize]) -> Error {
     let names: Vec<_> = several.iter().map(|&at| String::from_utf8_lossy(names[at])).collect();
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    let (path, count) = (path.display(), names.len());
-    Error::usage(format!("`{path}` has {count} columns that may be that of the nodes"))
+    let (shown, count) = (path.display(), names.len());
+    Error::usage(format!("`{shown}` has {count} columns that may be that of the nodes"))
         .note(format!("they are named {}", listed(&names)))
-        .hint("write `node` above one of them and other names above the others")
+        .hint(format_args!("use {} with one of them", Rows::Nodes.columns_to_type(path)))
 }
 
 /// Returns whether a header calls its column that of nodes.

@@ -180,7 +180,7 @@ fn choose(sample: &Sample<'_>, reading: &LineReading<'_>) -> Result<Chosen> {
     let Sample { path, options, .. } = *sample;
     let two_mode = options.two_mode;
     if let Some(columns) = &options.columns {
-        let at = resolve(columns, reading.header_or_first(), path, sample.lines_before + 1)?;
+        let at = resolve(columns, reading.header_or_first(), sample)?;
         let by_name = reading.choice.is_by_name();
         let weight = at.get(2).copied().filter(|_| !options.ignore_weights);
         return Ok(Chosen { by_name, two_mode, ..Chosen::by_place(at[0], at[1], weight) });
@@ -358,7 +358,8 @@ fn header_names(reading: &LineReading<'_>, chosen: &Chosen) -> Option<[Fingerpri
 }
 
 /// Finds columns by number or by name in the header, from 0.
-fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Result<Vec<usize>> {
+fn resolve(columns: &[Column], header: &[&[u8]], sample: &Sample<'_>) -> Result<Vec<usize>> {
+    let (path, line, rows) = (sample.path, sample.lines_before + 1, sample.options.rows);
     let at: Result<Vec<usize>> = columns
         .iter()
         .map(|column| match column {
@@ -375,8 +376,8 @@ fn resolve(columns: &[Column], header: &[&[u8]], path: &Path, line: u64) -> Resu
                     bad_input(path, &format!("has no column named `{name}`"))
                         .note(format!("line {line} has the columns: {names}"))
                         .hint(format_args!(
-                            "use one of these, or numbers, such as {}",
-                            COLUMNS.of("1,2,3")
+                            "use {} with one of these, or with numbers from 1",
+                            rows.columns_to_type(path)
                         ))
                 })
             }

@@ -5,11 +5,12 @@
 //! refused, since nothing says which column holds the names.
 
 use super::recognize::sampled_lines::Sample;
-use super::{InputFormat, column_names, foreign};
+use super::recognize::{HeaderAt, recognize};
+use super::{InputFormat, column_names, foreign, resolve};
 use crate::layout::Layout;
 use crate::text::number::{is_whole_number, is_word};
 use crate::text::split;
-use crate::{Delimiter, EdgeFormat, Header, InputOptions, Rows};
+use crate::{Column, Delimiter, EdgeFormat, Header, InputOptions, Rows};
 use outcore_io::error::{Error, Result};
 use std::path::Path;
 
@@ -42,6 +43,9 @@ pub(super) fn detect(
     }
     let is_fasta = options.format != EdgeFormat::Lines
         && foreign::begins_as_fasta(&block[sample.first_start..]);
+    if let Some(columns) = &options.columns {
+        return of_columns(&sample, columns).map(Some);
+    }
     let named = if is_fasta { None } else { named_column(&sample.lines, path, options.header)? };
     if named.is_none() && !is_fasta {
         refuse_columns(&sample.lines, path, options)?;
@@ -59,6 +63,27 @@ pub(super) fn detect(
     let roles = roles(&layout, &sample, has_header);
     let format = InputFormat::of(&sample, layout, roles, has_header);
     Ok(Some(InputFormat { is_node_list: true, ..format }))
+}
+
+/// Returns the format of a list whose column of nodes is given.
+fn of_columns(sample: &Sample<'_>, columns: &[Column]) -> Result<InputFormat> {
+    let reading = recognize(sample, None)?;
+    let column = resolve(columns, reading.header_or_first(), sample)?[0];
+    let layout = Layout {
+        source: column,
+        target: column,
+        comment: sample.comment.clone(),
+        rows: Rows::Nodes,
+        // Names of a list without columns may have spaces.
+        ..Layout::of(if reading.column_count() < 2 { WHOLE_LINE } else { reading.split.delimiter })
+    };
+    let has_header = reading.header == HeaderAt::First;
+    let roles = match has_header {
+        true => roles(&layout, sample, true),
+        false => format!("{}, no header, column {}", layout.delimiter.plain_name(), column + 1),
+    };
+    let format = InputFormat::of(sample, layout, roles, has_header);
+    Ok(InputFormat { is_node_list: true, ..format })
 }
 
 /// Returns the delimiter of a table and its column of nodes, if the first line names that column and most other lines
@@ -103,9 +128,10 @@ fn named_column(
         path.display(),
         shown(&String::from_utf8_lossy(only))
     );
-    Err(Error::usage(message).hint(
-        "write `node` in its place if it is a header, or a line `node` above it if it is a node",
-    ))
+    Err(Error::usage(message).hint(format_args!(
+        "use {} if it is a header, or write a line `node` above it if it is a node",
+        Rows::Nodes.columns_of(path, String::from_utf8_lossy(only))
+    )))
 }
 
 fn split_by(delimiter: Delimiter, line: &[u8]) -> Vec<&[u8]> {
@@ -138,12 +164,17 @@ fn refuse_columns(lines: &[&[u8]], path: &Path, options: &InputOptions) -> Resul
     let Some(delimiter) = of_edges.or_else(of_table) else { return Ok(()) };
     let columns = lines.iter().map(|line| count(delimiter, line)).max().unwrap_or(0);
     let first = String::from_utf8_lossy(lines[0]).into_owned();
-    let path = path.display();
-    let message =
-        format!("`{path}` has {columns} columns, and no header that says which holds the nodes");
+    let message = format!(
+        "`{}` has {columns} columns, and no header that says which holds the nodes",
+        path.display()
+    );
     Err(Error::usage(message)
-        .note(format!("columns are separated by {}; line 1 is `{}`", delimiter.with_article(), shown(&first)))
-        .hint("write `id` above the column of nodes and other names above the others, or pass only that column: `cut -f1`"))
+        .note(format!(
+            "columns are separated by {}; line 1 is `{}`",
+            delimiter.with_article(),
+            shown(&first)
+        ))
+        .hint(format_args!("use {} with that column", Rows::Nodes.columns_to_type(path))))
 }
 
 /// Returns the beginning of a line, for a message.

@@ -266,6 +266,9 @@ impl ListFormat {
     /// Describes how the file was understood.
     fn describe(&self) -> String {
         let ListKind { name, nodes, weights, .. } = self.kind;
+        if self.kind.has_paths {
+            return format!("{name}, {}", communities::of_level(&self.options));
+        }
         if self.options.rows != Rows::Edges {
             return format!("{name}, {nodes}");
         }

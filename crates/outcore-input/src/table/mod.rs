@@ -340,9 +340,8 @@ fn choose_columns(
             _ => "a community",
         };
         let message = format!("has {} columns, but {what} needs two", names.len());
-        return Err(
-            bad_input(path, &message).hint(format_args!("use {}", options.rows.columns_to_type()))
-        );
+        return Err(bad_input(path, &message)
+            .hint(format_args!("use {}", options.rows.columns_to_type(path))));
     }
     if options.ignore_weights || options.rows != Rows::Edges {
         chosen.truncate(2);
@@ -387,10 +386,9 @@ fn check_type(field: &Field, part: usize, path: &Path, rows: Rows) -> Result<()>
         format!("`{}`: column `{}` is {kind}, but {wanted}", path.display(), field.name());
     let error = Error::new(ErrorKind::BadInput, message);
     Err(match rows {
-        Rows::Nodes => error.hint("change its type, or name another column `node` instead"),
         rows => error.hint(format_args!(
             "use {} to name others, or change its type",
-            rows.columns_to_type()
+            rows.columns_to_type(path)
         )),
     })
 }
@@ -406,14 +404,14 @@ fn of_lists(path: &Path, name: &str) -> Error {
 
 /// Returns the error for a table without a column of nodes.
 fn no_nodes(names: &[&str], path: &Path) -> Error {
-    let path = path.display();
     let columns = match names {
         [] => "it has no columns".into(),
         names => format!("its columns are {}", column_names::listed(names)),
     };
-    Error::usage(format!("`{path}` has no column that is named as that of the nodes"))
+    let message = format!("`{}` has no column that is named as that of the nodes", path.display());
+    Error::usage(message)
         .note(columns)
-        .hint("name the column of nodes `id`, `node` or `name`, or write only that column")
+        .hint(format_args!("use {} with the column of nodes", Rows::Nodes.columns_to_type(path)))
 }
 
 fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usize> {
@@ -435,7 +433,7 @@ fn find(column: &Column, names: &[&str], path: &Path, rows: Rows) -> Result<usiz
             .note(format!("its columns are {}", column_names::listed(names)))
             .hint(format_args!(
                 "use {} with these names, or with numbers from 1",
-                rows.columns_option()
+                rows.columns_to_type(path)
             ))
     })
 }

@@ -50,6 +50,7 @@ options! {
     JSON = "json",
     KEEP = "keep",
     LABEL_CUTOFF = "label-cutoff",
+    LEVEL = "level",
     LEVELS = "levels",
     LIKE = "like",
     MASTER = "master",

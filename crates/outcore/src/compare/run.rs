@@ -80,6 +80,10 @@ impl<'a> Comparison<'a> {
             None => self.sources[at].open(self.bench.files)?,
         };
         membership::report(&reader, self.bench.observer)?;
+        let source = self.sources[at];
+        if source.input.level.is_some() && source.is_stream() && !reader.has_paths() {
+            return Err(membership::no_levels(source.path));
+        }
         let kept = ["names-a", "names-b"][at];
         let side = read(&self.bench, self.sources[at], reader, kept)?;
         let rows = format_counted(side.row_count, "node", "nodes");

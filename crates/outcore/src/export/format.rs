@@ -2,7 +2,7 @@
 
 use super::piece::Side;
 use crate::graph::Graph;
-use crate::output::{Encoding, ExportFormat};
+use crate::output::{Encoding, ExportFormat, ValueKind};
 use crate::present::NodeColumn;
 
 /// How a format writes a graph.
@@ -147,7 +147,11 @@ impl ExportFormat {
         let (nodes, edges) = (graph.node_count(), graph.edge_count());
         let (is_directed, is_weighted) = (graph.is_directed(), graph.is_weighted());
         let direction = if is_directed { "directed" } else { "undirected" };
-        let kind = |column: &NodeColumn<'_>| if column.is_text() { "string" } else { "long" };
+        let kind = |column: &NodeColumn<'_>| match column.kind_of_values() {
+            ValueKind::Text => "string",
+            ValueKind::Real => "double",
+            _ => "long",
+        };
         match self {
             Self::Text | Self::JsonLines | Self::Parquet | Self::Arrow => String::new(),
             Self::Csv => format!("source,target{}\n", if is_weighted { ",weight" } else { "" }),

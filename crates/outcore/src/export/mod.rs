@@ -26,9 +26,11 @@ mod quotient;
 mod weight;
 
 pub use crate::output::format::ExportFormat;
-pub(crate) use nodes::NodeData;
+pub(crate) use nodes::{NetworkNodes, NodeData};
 pub(crate) use part::{Part, write_part};
-pub(crate) use quotient::{COMMUNITY_BYTES, Quotient, write_quotient};
+pub(crate) use quotient::{
+    COMMUNITY_BYTES, MODULE_BYTES, NamedCommunities, Quotient, write_quotient,
+};
 pub use weight::shortest_weight;
 
 use crate::cluster::ClusterMemory;

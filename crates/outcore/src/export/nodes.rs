@@ -5,7 +5,8 @@ use super::format::NodeText;
 use super::name_table::NameForm;
 use crate::error::Result;
 use crate::graph::{Graph, NameScan};
-use crate::io::Files;
+use crate::io::{Array, Files};
+use crate::membership::Modules;
 use crate::output::{ExportFormat, RowFile, RowWriter, Sink, Value};
 use crate::present::{NodeColumn, NodeValues, Presented, for_each_node, write_nodes};
 use crate::progress::{Event, Observer, notify};
@@ -14,13 +15,32 @@ use std::path::Path;
 
 /// Bytes that are collected before they are written.
 const TEXT_BYTES: usize = 256 << 10;
+/// Numbers of the flow that are read at a time.
+const FLOW_BLOCK: u64 = 1 << 13;
 
 /// What is known of nodes besides their names.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NodeData<'a> {
     pub(crate) communities: Option<&'a Presented>,
-    /// Number of nodes of the original graph in each node.
-    pub(crate) sizes: Option<&'a [u64]>,
+    /// Names of the communities by their numbers, unless these are their names.
+    pub(crate) names: Option<&'a [Box<str>]>,
+    /// Modules of the nodes.
+    pub(crate) modules: Option<&'a Modules>,
+    /// Flow of the nodes, as codes.
+    pub(crate) flow: Option<&'a Array<u64>>,
+    /// Communities that the nodes stand for.
+    pub(crate) of_communities: Option<&'a NetworkNodes>,
+}
+
+/// Communities as nodes, in their order.
+#[derive(Debug)]
+pub(crate) struct NetworkNodes {
+    /// Number of nodes in each.
+    pub(crate) sizes: Vec<u64>,
+    /// Level of each, if they are modules.
+    pub(crate) levels: Option<Vec<u64>>,
+    /// Flow of the nodes in each, if it is known.
+    pub(crate) flow: Option<Vec<f64>>,
 }
 
 /// Nodes of the graph to write, with what is known of them.
@@ -37,11 +57,29 @@ impl<'a> Nodes<'a> {
     fn attributes(&self) -> Result<Vec<NodeColumn<'a>>> {
         let mut columns = Vec::new();
         if let Some(communities) = self.data.communities {
-            let numbers = NodeValues::Number(communities.scan(self.files)?);
-            columns.push(NodeColumn::new("community", numbers).optional());
+            let numbers = communities.scan(self.files)?;
+            let values = match self.data.names {
+                Some(names) => NodeValues::Community(numbers, names),
+                None => NodeValues::Number(numbers),
+            };
+            columns.push(NodeColumn::new("community", values).optional());
         }
-        let size = |sizes: &'a [u64]| NodeColumn::new("size", NodeValues::Size(sizes.iter()));
-        columns.extend(self.data.sizes.map(size).map(NodeColumn::optional));
+        if let Some(modules) = self.data.modules {
+            let (paths, counts) = (modules.scan(self.files)?, modules.scan(self.files)?);
+            columns.push(NodeColumn::new("path", NodeValues::Modules(paths)).optional());
+            columns.push(NodeColumn::new("level", NodeValues::ModuleCount(counts)).optional());
+        }
+        if let Some(flow) = self.data.flow {
+            let codes = flow.read(self.files, FLOW_BLOCK)?;
+            columns.push(NodeColumn::new("flow", NodeValues::Coded(codes)).optional());
+        }
+        if let Some(NetworkNodes { sizes, levels, flow }) = self.data.of_communities {
+            let level = levels.iter().map(|levels| ("level", NodeValues::Size(levels.iter())));
+            let flow = flow.iter().map(|flow| ("flow", NodeValues::Sum(flow.iter())));
+            let size = std::iter::once(("size", NodeValues::Size(sizes.iter())));
+            let all = size.chain(level).chain(flow);
+            columns.extend(all.map(|(name, values)| NodeColumn::new(name, values).optional()));
+        }
         columns.extend(NodeColumn::kind(self.graph)?.map(NodeColumn::optional));
         Ok(columns)
     }
@@ -134,6 +172,7 @@ fn put_node(
                 Value::Name(text) => names.put(text, out)?,
                 // Writing to a vector cannot fail.
                 Value::Number(number) => drop(write!(out, "{number}")),
+                Value::Exact(number) => drop(write!(out, "{number}")),
                 _ => unreachable!("attributes are names and numbers"),
             }
             out.extend_from_slice(behind.as_bytes());

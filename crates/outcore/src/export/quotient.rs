@@ -10,6 +10,7 @@
 //! 4 bytes per node for the labels, 28 per community, the sort and the writer. Disk: 4 to 5 bytes per arc between
 //! communities.
 
+use super::nodes::NetworkNodes;
 use crate::error::Result;
 use crate::graph::{
     ArcRecord, ArcScratch, Block, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter,
@@ -23,31 +24,54 @@ use crate::weight::Weight;
 const READ_AHEAD: usize = 2;
 /// Memory per community.
 pub(crate) const COMMUNITY_BYTES: u64 = 28;
+/// Further memory per community that is a module: its name while names are sorted, its level, its flow.
+pub(crate) const MODULE_BYTES: u64 = 96;
+
+/// Communities that become nodes.
+pub(crate) struct NamedCommunities {
+    /// Label of each node of the graph, or [`Membership::NONE`].
+    pub(crate) labels: Vec<u32>,
+    /// Numbers by label.
+    pub(crate) numbers: Vec<u64>,
+    /// Names by number, unless the numbers are the names.
+    pub(crate) names: Option<Vec<Box<str>>>,
+    /// Whether they are modules, which have levels.
+    pub(crate) are_modules: bool,
+    /// Flow by label, if it is known.
+    pub(crate) flow: Option<Vec<f64>>,
+}
 
 /// Network of communities.
 pub(crate) struct Quotient {
     pub(crate) graph: Graph,
-    /// Number of nodes in each community.
-    pub(crate) sizes: Vec<u64>,
+    pub(crate) nodes: NetworkNodes,
 }
 
-/// Writes the network of the communities of `labels` to the scratch directory; nodes without a label, and labels
-/// without a node, are left out. `numbers` are those of the labels.
+/// Writes the network of communities to the scratch directory; nodes without a label, and labels without a node, are
+/// left out.
 ///
 /// # Errors
 /// `CorruptFile`, `MemoryTooSmall`, `Io`, `DiskFull`, `Interrupted`.
 pub(crate) fn write_quotient(
     bench: &Workbench<'_>,
     graph: &Graph,
-    mut labels: Vec<u32>,
-    numbers: &[u64],
+    communities: NamedCommunities,
 ) -> Result<Quotient> {
-    let (numbers, sizes) = rank(&mut labels, numbers);
+    let NamedCommunities { mut labels, numbers, names, are_modules, flow } = communities;
+    let (order, sizes) = rank(&mut labels, &numbers);
+    let name_of =
+        |label: u32| names.as_ref().map(|names| &*names[numbers[label as usize] as usize]);
+    let level = |&label: &u32| name_of(label).map_or(1, |name| name.split(':').count() as u64);
+    let levels = are_modules.then(|| order.iter().map(level).collect());
+    let flow = flow.map(|flow| order.iter().map(|&label| flow[label as usize]).collect());
     let (files, network) = (bench.files, bench.scratch.join("network"));
-    let mut names = NamesWriter::create(files, &network)?;
+    let mut writer = NamesWriter::create(files, &network)?;
     let mut digits = itoa::Buffer::new();
-    numbers.iter().try_for_each(|&number| names.push(digits.format(number).as_bytes()))?;
-    names.finish()?;
+    order.iter().try_for_each(|&label| {
+        let digits = digits.format(numbers[label as usize]);
+        writer.push(name_of(label).unwrap_or(digits).as_bytes())
+    })?;
+    writer.finish()?;
     let mut sorter = bench.sorter(1)?;
     emit(bench, graph, &labels, sizes.len(), &mut sorter)?;
     drop(labels);
@@ -64,11 +88,12 @@ pub(crate) fn write_quotient(
         notify(bench.observer, Event::Advance { done: graph.arc_count() })?;
     }
     writer.finish()?;
-    Ok(Quotient { graph: Graph::open(files, &network)?, sizes })
+    let nodes = NetworkNodes { sizes, levels, flow };
+    Ok(Quotient { graph: Graph::open(files, &network)?, nodes })
 }
 
-/// Replaces labels by the ranks of their numbers, among those that a node has. Returns the numbers and sizes by rank.
-fn rank(labels: &mut [u32], numbers: &[u64]) -> (Vec<u64>, Vec<u64>) {
+/// Replaces labels by the ranks of their numbers, among those that a node has. Returns the old labels and sizes by rank.
+fn rank(labels: &mut [u32], numbers: &[u64]) -> (Vec<u32>, Vec<u64>) {
     let mut counts = vec![0u64; numbers.len()];
     let is_given = |label: &&mut u32| **label != Membership::NONE;
     labels.iter_mut().filter(is_given).for_each(|label| counts[*label as usize] += 1);
@@ -80,8 +105,8 @@ fn rank(labels: &mut [u32], numbers: &[u64]) -> (Vec<u64>, Vec<u64>) {
         ranks[label as usize] = rank;
     }
     labels.iter_mut().filter(is_given).for_each(|label| *label = ranks[*label as usize]);
-    let of = |values: &[u64]| order.iter().map(|&label| values[label as usize]).collect();
-    (of(numbers), of(&counts))
+    let sizes = order.iter().map(|&label| counts[label as usize]).collect();
+    (order, sizes)
 }
 
 /// Passes the arcs between communities, and the weight inside each, to the sorter.

@@ -7,6 +7,7 @@ use crate::compare::{CompareOptions, CompareReport, Comparison, budget};
 use crate::error::opt::{MOVED, OUTPUT, OUTPUT_HEADER};
 use crate::error::{Error, Result};
 use crate::io::Files;
+use crate::membership;
 use crate::output::{self, Written};
 use crate::progress::{Observer, Stage};
 use std::path::Path;
@@ -59,6 +60,7 @@ pub fn compare(
         return Err(Error::usage("standard input (`-`) can be read only once")
             .hint("write one of the results to a file first"));
     }
+    membership::check_level(files, &options.input, &inputs)?;
     let files = &options.limits.tuned(files);
     in_pool(options.limits, || {
         let (start, result) = (Instant::now(), options.result());

@@ -105,6 +105,7 @@ impl<'a> Context<'a> {
         MembershipOptions {
             input: input.clone(),
             numbered: false,
+            is_described: true,
             limits: self.limits,
             held_bytes: 0,
             scratch: self.work.path().to_path_buf(),

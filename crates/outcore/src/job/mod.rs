@@ -424,6 +424,7 @@ fn cluster_edges(
     options.check_weights()?;
     options.refuse_append()?;
     targets.check_lines(files)?;
+    targets.check_first_names(files, &options.input)?;
     given::check_lines(clustering, &present.communities, files)?;
     let (start, files) = (Instant::now(), &options.limits.tuned(files));
     let inputs = options.input.all_paths().chain(clustering.files()).chain(present.files());

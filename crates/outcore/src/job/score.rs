@@ -136,6 +136,7 @@ pub fn score(
     if let Some(path) = options.against.as_deref().filter(|path| *path != Path::new("-")) {
         files.entry(path)?;
     }
+    membership::check_level(files, &options.input, &inputs[1..])?;
     let files = &options.limits.tuned(files);
     let graph = &Graph::open(files, &options.graph)?;
     if options.recorded_teleportation && !graph.is_directed() {

@@ -17,23 +17,25 @@
 
 mod lookup;
 mod member_rows;
+mod modules;
 mod numbers;
 #[cfg(test)]
 mod tests;
 mod written;
 
 pub use lookup::Lookup;
-pub(crate) use numbers::{numbers_bytes, read_numbers};
+pub(crate) use modules::{ModuleFile, ModuleScan, Modules, by_number};
+pub(crate) use numbers::{NodeNumbers, number_of, numbers_bytes, read_numbers};
 pub use written::{WrittenFile, read_column};
 
 use crate::budget::Limits;
-use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT};
+use crate::error::opt::{COMMUNITY_COLUMNS, COMMUNITY_FORMAT, LEVEL, LEVELS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
 use crate::ids::number;
 use crate::input::{
     self, Batch, BatchMemory, CHUNK_BYTES, CommunityInput, EdgeChunk, EdgeReader, Fingerprint,
-    InputOptions, NameRef,
+    InputOptions, LAST_LEVEL, NameRef,
 };
 use crate::io::{Files, reserve_large_pages};
 use crate::progress::{Event, Observer, REPORT_NODES, Stage, notify};
@@ -49,6 +51,8 @@ pub struct MembershipOptions {
     pub input: CommunityInput,
     /// Whether communities must be numbers, which are then kept.
     pub numbered: bool,
+    /// Whether a line says how the file is read, unless it was said before.
+    pub is_described: bool,
     /// Memory and threads.
     pub limits: Limits,
     /// Bytes of the memory that the caller holds.
@@ -124,9 +128,11 @@ pub fn read(
     let reader = job.open()?;
     let (budget, has_paths) = (job.sort_bytes(reader.window_bytes())?, reader.has_paths());
     notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
-    // A tree is read once for each level, but reported only once.
-    if options.input.depth.is_none() {
+    if options.is_described {
         report(&reader, observer)?;
+    }
+    if options.input.level.is_some() && is_stream(path) && !has_paths {
+        return Err(no_levels(path));
     }
     let community = |_: &EdgeChunk, community: &NameRef, _| Ok(community.fingerprint);
     let sorted = job.collect(reader, budget, community)?;
@@ -153,21 +159,23 @@ pub fn read_levels(
     options: &MembershipOptions,
     observer: &dyn Observer,
 ) -> Result<Vec<Membership>> {
-    if path == Path::new("-") {
+    if is_stream(path) {
         let message =
             "standard input (`-`) can be read only once, but a tree is read for each level";
         return Err(Error::usage(message).hint("write it to a file"));
     }
-    let at = |depth: u32, held: u64| {
-        let input = CommunityInput { depth: Some(depth), ..options.input.clone() };
+    let at = |level: u32, held: u64| {
+        let input = CommunityInput { level: Some(level), ..options.input.clone() };
         let held_bytes = options.held_bytes + 4 * graph.node_count() * held;
-        let options = MembershipOptions { input, held_bytes, numbered: false, ..options.clone() };
-        read(files, path, graph, &options, observer)
+        let (numbered, is_described) = (false, false);
+        let reading =
+            MembershipOptions { input, held_bytes, numbered, is_described, ..options.clone() };
+        read(files, path, graph, &reading, observer)
     };
-    let leaves = at(u32::MAX, 0)?;
+    let leaves = at(LAST_LEVEL, 0)?;
     let mut levels: Vec<Membership> = Vec::new();
-    for depth in 1.. {
-        let level = at(depth, 1 + levels.len() as u64)?;
+    for number in 1.. {
+        let level = at(number, 1 + levels.len() as u64)?;
         if level.community_count >= leaves.community_count {
             break;
         }
@@ -188,6 +196,42 @@ pub fn read_levels(
 pub fn check(files: &Files, path: &Path, input: &CommunityInput, numbered: bool) -> Result<()> {
     input.check()?;
     check_rows(files, path, &input.of(path, numbered))
+}
+
+/// Refuses a level that is asked for if none of the files has paths. Streams are checked as they are read.
+///
+/// # Errors
+/// `Usage`; those of [`check`].
+pub(crate) fn check_level<'p>(
+    files: &Files,
+    input: &CommunityInput,
+    paths: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<()> {
+    let mut other = None;
+    for path in paths.into_iter().filter(|_| input.level.is_some()) {
+        if !files.is_regular(path) || open(files, path, input, false, 1)?.has_paths() {
+            return Ok(());
+        }
+        other = other.or(Some(path));
+    }
+    other.map_or(Ok(()), |path| Err(no_levels(path)))
+}
+
+/// Returns the error for a level of a file without paths.
+pub(crate) fn no_levels(path: &Path) -> Error {
+    let message =
+        format_args!("{LEVEL} has no effect on `{}`, whose nodes have no paths", path.display());
+    Error::usage(message).hint(format_args!(
+        "leave it out; paths are in files that end in .tree and in text of {}; {} takes the groups of {}",
+        LEVELS.of("tree"),
+        COMMUNITY_COLUMNS.of("node,group1"),
+        LEVELS.of("columns")
+    ))
+}
+
+/// Returns whether a file can be read only once.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// Reports how a file was understood.
@@ -422,7 +466,7 @@ impl MembershipJob<'_> {
 }
 
 /// Returns the error for a file that names no node of the graph.
-fn nothing_known(path: &Path, unknown: u64) -> Error {
+pub(crate) fn nothing_known(path: &Path, unknown: u64) -> Error {
     let path = path.display();
     let message = match unknown {
         0 => format!("`{path}` names no nodes"),

@@ -7,33 +7,44 @@ use super::member_rows::Numbered;
 use super::{MembershipJob, MembershipOptions, memory_bytes_for};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Graph;
-use crate::input::{EdgeChunk, Fingerprint, NameRef};
+use crate::input::{EdgeChunk, Fingerprint, InputOptions, NameRef};
 use crate::io::{Array, ArrayWriter, Files};
 use crate::progress::{Event, Observer, Stage, notify};
 use crate::units::format_count;
 use std::path::Path;
 
-/// Reads the numbers of the nodes of `graph` from the file `path`, and writes a code for each node to `to`: a larger one
-/// for a larger number, and 0 for a node that the file does not name. Returns the codes, and how many nodes it names.
+/// Numbers of nodes.
+pub(crate) struct NodeNumbers {
+    /// Code of each node's number.
+    pub(crate) codes: Array<u64>,
+    /// Number of nodes with a number.
+    pub(crate) named: u64,
+    /// Number of names that the graph does not have.
+    pub(crate) unknown: u64,
+}
+
+/// Reads the numbers of the nodes of `graph` from the file `path` as `input` says, and writes a code for each node to
+/// `to`: a larger one for a larger number ([`number_of`]), and 0 for a node without one.
 ///
 /// # Errors
-/// The earliest bad line; `BadInput` if a node has two numbers, or if no line names a node of the graph; `CorruptFile`,
-/// `Io`, `DiskFull`, `MemoryTooSmall`, `Interrupted`.
+/// The earliest bad line; `BadInput` if a node has two numbers; `CorruptFile`, `Io`, `DiskFull`, `MemoryTooSmall`, `Interrupted`.
 pub(crate) fn read_numbers(
     files: &Files,
-    path: &Path,
+    input: InputOptions,
     graph: &Graph,
     options: &MembershipOptions,
     observer: &dyn Observer,
     to: &Path,
-) -> Result<(Array<u64>, u64)> {
+) -> Result<NodeNumbers> {
     let what = ["number", "numbers"];
-    let input = options.input.numbers_of(path);
+    let path = &input.paths[0].clone();
     let job = MembershipJob { what, input, node_bytes: 0, files, path, graph, options, observer };
     let reader = job.open()?;
     let budget = job.sort_bytes(reader.window_bytes())?;
     notify(observer, Event::Begin { stage: Stage::Match, total: None, unit: "names" })?;
-    super::report(&reader, observer)?;
+    if options.is_described {
+        super::report(&reader, observer)?;
+    }
     let value = |chunk: &EdgeChunk, number: &NameRef, line| {
         code(chunk.name(number)).ok_or_else(|| not_a_number(path, line, chunk.name(number)))
     };
@@ -42,9 +53,6 @@ pub(crate) fn read_numbers(
     let joined = job.join(sorted, |line, node| {
         sorter.add(Numbered { node: node.into(), code: line.community.low })
     })?;
-    if joined.named == 0 {
-        return Err(super::nothing_known(path, joined.unknown));
-    }
     let mut writer = ArrayWriter::create(files, to, graph.node_count())?;
     let mut next = 0;
     job.for_each(sorter.finish()?, |&Numbered { node, code }| {
@@ -53,7 +61,13 @@ pub(crate) fn read_numbers(
         writer.push(code)
     })?;
     (next..graph.node_count()).try_for_each(|_| writer.push(0))?;
-    Ok((writer.finish()?, joined.named))
+    Ok(NodeNumbers { codes: writer.finish()?, named: joined.named, unknown: joined.unknown })
+}
+
+/// Returns the number of a code; `None` for 0, the code of none.
+pub(crate) fn number_of(code: u64) -> Option<f64> {
+    let bits = if code >> 63 == 1 { code & !(1 << 63) } else { !code };
+    (code > 0).then(|| f64::from_bits(bits))
 }
 
 /// Returns the least memory limit to read numbers.
@@ -107,6 +121,10 @@ mod tests {
         let codes: Vec<u64> = all.iter().map(|text| code(text.as_bytes()).unwrap().low).collect();
         assert!(codes.is_sorted_by(|a, b| a < b) && codes[0] > 0, "{codes:?}");
         assert_eq!(code(b"-0"), code(b"0"));
+        for (text, code) in all.iter().zip(codes) {
+            assert_eq!(number_of(code), text.parse().ok(), "{text}");
+        }
+        assert_eq!(number_of(0), None);
         for text in ["", "x", "NaN", "1,5", "0x1"] {
             assert_eq!(code(text.as_bytes()), None, "{text}");
         }

@@ -43,6 +43,7 @@ fn options(numbered: bool) -> MembershipOptions {
     MembershipOptions {
         input: CommunityInput::default(),
         numbered,
+        is_described: true,
         limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
         held_bytes: 0,
         scratch: "scratch".into(),

@@ -45,7 +45,9 @@ pub(crate) use representatives::{
     Inside, write_chosen, write_heights, write_members, write_representatives,
 };
 pub(crate) use summary::Sums;
-pub(crate) use tree::{ModuleRows, check_module_names, module_bytes, write_modules};
+pub(crate) use tree::{
+    ModuleRows, check_module_names, is_module_number, module_bytes, not_a_number, write_modules,
+};
 
 use crate::cluster::SizeCount;
 use crate::error::opt::{DROP, HEIGHTS, KEEP, REPRESENTATIVES, SUMMARY};

@@ -15,6 +15,7 @@ use super::{Presented, PresentedScan};
 use crate::error::Result;
 use crate::graph::{Graph, KindScan, Kinds, NameScan};
 use crate::io::{ArrayReader, Files, SharesScan};
+use crate::membership::{ModuleScan, number_of};
 use crate::output::{OutputColumn, RowFile, RowWriter, Value, ValueKind};
 use crate::progress::REPORT_NODES;
 use std::io::Write;
@@ -24,12 +25,21 @@ use std::slice::Iter;
 pub(crate) enum NodeValues<'a> {
     /// Number of the community, if the node has one.
     Number(PresentedScan<'a>),
-    /// Number of nodes that the node stands for.
+    /// Name of the community, by its number.
+    Community(PresentedScan<'a>, &'a [Box<str>]),
+    /// Number that is known of the node, such as how many nodes it stands for.
     Size(Iter<'a, u64>),
     /// Group inside the community.
     Group(ArrayReader<u32>),
     /// Community and groups inside it, such as `3:0:5`.
     Path(PathScan<'a>),
+    /// Path of its modules in a file that was read, and how many there are.
+    Modules(ModuleScan),
+    ModuleCount(ModuleScan),
+    /// Number that was read, as a code.
+    Coded(ArrayReader<u64>),
+    /// Sum over the nodes that the node stands for.
+    Sum(Iter<'a, f64>),
     /// Weight of the node's edges inside its community.
     Weight(Iter<'a, f64>),
     /// Share of the steps of a random walk that end at the node.
@@ -70,8 +80,13 @@ impl<'a> PathScan<'a> {
 impl NodeValues<'_> {
     fn kind(&self) -> ValueKind {
         match self {
-            Self::Number(_) | Self::Size(_) | Self::Group(_) => ValueKind::Number,
-            Self::Path(_) | Self::Kind(..) => ValueKind::Text,
+            Self::Number(_) | Self::Size(_) | Self::Group(_) | Self::ModuleCount(_) => {
+                ValueKind::Number
+            }
+            Self::Community(..) | Self::Path(_) | Self::Modules(_) | Self::Kind(..) => {
+                ValueKind::Text
+            }
+            Self::Coded(_) | Self::Sum(_) => ValueKind::Real,
             Self::Weight(_) | Self::Flow(_) | Self::Stability(_) => ValueKind::Real,
         }
     }
@@ -81,7 +96,18 @@ impl NodeValues<'_> {
     fn next(&mut self) -> Result<Value<'_>> {
         let found = match self {
             Self::Number(scan) => scan.next_number()?.map(Value::Number),
+            Self::Community(scan, names) => {
+                scan.next_number()?.map(|number| Value::Name(names[number as usize].as_bytes()))
+            }
             Self::Size(sizes) => sizes.next().copied().map(Value::Number),
+            Self::Modules(scan) => {
+                Some(scan.next()?).filter(|path| !path.is_empty()).map(Value::Name)
+            }
+            Self::ModuleCount(scan) => {
+                Some(scan.next_length()?).filter(|&count| count > 0).map(Value::Number)
+            }
+            Self::Coded(codes) => number_of(codes.number()?).map(Value::Exact),
+            Self::Sum(sums) => sums.next().copied().map(Value::Exact),
             Self::Group(groups) => Some(Value::Number(groups.number()?.into())),
             Self::Path(scan) => scan.next()?.map(Value::Name),
             Self::Weight(weights) => weights.next().copied().map(Value::Weight),
@@ -150,8 +176,8 @@ impl<'a> NodeColumn<'a> {
         &self.column.name
     }
 
-    pub(crate) fn is_text(&self) -> bool {
-        self.column.kind == ValueKind::Text
+    pub(crate) fn kind_of_values(&self) -> ValueKind {
+        self.column.kind
     }
 
     /// Returns its name, and the value of the next node.

@@ -287,12 +287,24 @@ impl NodeIds {
     }
 }
 
-/// Returns the first name that is not a number of 32 bits.
+/// Returns whether a name is a number by which Infomap knows nodes.
+pub(crate) fn is_module_number(name: Fingerprint) -> bool {
+    number(name).is_some_and(|number| number <= u64::from(u32::MAX))
+}
+
+/// Returns the error for a name in a file that has only numbers.
+pub(crate) fn not_a_number(output: &Path, name: &[u8]) -> Error {
+    let (shown, name) = (output.display(), name.escape_ascii());
+    let message = format!("`{shown}` has numbers of nodes, and `{name}` is not one");
+    Error::new(ErrorKind::BadInput, message).hint("use a name that ends in .tree, which has names")
+}
+
+/// Returns the first name that is not such a number.
 fn other_name(bench: &Workbench<'_>, graph: &Graph) -> Result<Option<Vec<u8>>> {
     let mut names = graph.names()?;
     let mut done = 0u64;
     while let Some(name) = names.next_name()? {
-        if number(Fingerprint::of(name)).is_none_or(|number| number > u64::from(u32::MAX)) {
+        if !is_module_number(Fingerprint::of(name)) {
             return Ok(Some(name.to_vec()));
         }
         done += 1;
@@ -317,12 +329,7 @@ pub(crate) fn check_module_names(
     let hint = match form {
         ModuleForm::Clu => match other_name(bench, graph)? {
             None => return Ok(()),
-            Some(name) => {
-                let name = name.escape_ascii();
-                let message = format!("`{shown}` has numbers of nodes, and `{name}` is not one");
-                return Err(Error::new(ErrorKind::BadInput, message)
-                    .hint("use a name that ends in .tree, which has names"));
-            }
+            Some(name) => return Err(not_a_number(output, &name)),
         },
         ModuleForm::Tree | ModuleForm::FlowTree => "use a name that ends in .tsv",
     };

@@ -6,7 +6,7 @@ use crate::common::{MIB, files_of};
 use outcore::budget::Limits;
 use outcore::export::ExportFormat;
 use outcore::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter};
-use outcore::input::{Column, CommunityInput, Header, InputOptions};
+use outcore::input::{Column, CommunityInput, Header, InputOptions, LAST_LEVEL};
 use outcore::io::{Cramped, Files};
 use outcore::job::{self, ExportOptions, ExportReport, JobOptions};
 use outcore::progress::Silent;
@@ -231,7 +231,7 @@ proptest! {
         let chosen = *given.iter().next_back().unwrap();
 
         let with = ExportOptions { communities: Some("/in/c.jsonl".into()), nodes: Some("/out/nodes.csv".into()), ..options("/out/part.arrow") };
-        job::export(&files, &ExportOptions { members: vec![10 * chosen], ..with.clone() }, &Silent).unwrap();
+        job::export(&files, &ExportOptions { members: vec![(10 * chosen).to_string()], ..with.clone() }, &Silent).unwrap();
         let part = table(&sim, "/out/part.arrow");
         let label = |node: u32| labels[node as usize];
         let name = |node: u32| known.names[node as usize].clone();
@@ -361,4 +361,102 @@ fn a_graph_is_never_replaced() {
         assert!(job::export(&files, &options, &Silent).is_err(), "{output}");
     }
     assert!(Graph::open(&files, Path::new(GRAPH)).is_ok());
+}
+
+/// Nodes in two top modules, the first of two modules.
+const TREE: &str =
+    "1:1:1 0.2 \"a\" 1\n1:1:2 0.1 \"b\" 2\n1:2:1 0.3 \"c\" 3\n2:1 0.25 \"x\" 4\n2:2 0.15 \"y\" 5\n";
+
+/// Exports a path of five nodes with the communities of a tree, and returns the text of the nodes.
+fn exported(change: impl FnOnce(&mut ExportOptions)) -> Result<String> {
+    let sim = Sim::new();
+    let files = files_of(&sim);
+    let names = ["a", "b", "c", "x", "y"].map(|name| name.as_bytes().to_vec()).to_vec();
+    let edges = (0..4).map(|node| ((node, node + 1), Weight::ONE.code())).collect();
+    Known { names, edges, is_directed: false }.write(&files, GRAPH);
+    sim.put("/in/t.tree", TREE.as_bytes());
+    let mut options = options("/out/g.gexf");
+    (options.communities, options.nodes) =
+        (Some("/in/t.tree".into()), Some("/out/nodes.csv".into()));
+    change(&mut options);
+    job::export(&files, &options, &Silent)?;
+    Ok(String::from_utf8(sim.get("/out/nodes.csv").unwrap()).unwrap())
+}
+
+#[test]
+fn levels_of_a_tree_are_communities_and_attributes() {
+    let at = |level| CommunityInput { level, ..CommunityInput::default() };
+    let head = "node,community,path,level,flow\n";
+    let rows = |of: [&str; 5]| {
+        let rest = ["1:1,2,0.2", "1:1,2,0.1", "1:2,2,0.3", "2,1,0.25", "2,1,0.15"];
+        let row = |((name, community), rest)| format!("{name},{community},{rest}\n");
+        let names = ["a", "b", "c", "x", "y"];
+        head.to_owned() + &names.into_iter().zip(of).zip(rest).map(row).collect::<String>()
+    };
+    let top = rows(["1", "1", "1", "2", "2"]);
+    assert_eq!(exported(|_| {}).unwrap(), top);
+    assert_eq!(exported(|options| options.input = at(Some(1))).unwrap(), top);
+    let below = rows(["1:1", "1:1", "1:2", "2", "2"]);
+    for level in [2, 9, LAST_LEVEL] {
+        assert_eq!(exported(|options| options.input = at(Some(level))).unwrap(), below);
+    }
+    let part = exported(|options| {
+        (options.input, options.members) = (at(Some(2)), vec!["1:2".into(), "2".into()]);
+    });
+    let expected: Vec<&str> = below.lines().filter(|line| !line.contains(",1:1,")).collect();
+    assert_eq!(part.unwrap().lines().collect::<Vec<_>>(), expected);
+    let network = |level, expected: &str| {
+        let found = exported(|options| (options.input, options.quotient) = (at(level), true));
+        assert_eq!(found.unwrap(), format!("node,size,level,flow\n{expected}"));
+    };
+    network(None, "1,3,1,0.6000000000000001\n2,2,1,0.4\n");
+    network(Some(2), "1:1,2,2,0.30000000000000004\n1:2,1,2,0.3\n2,2,1,0.4\n");
+}
+
+#[test]
+fn members_that_a_level_lacks_are_refused() {
+    for (level, member) in [(None, "1:1"), (None, "7"), (Some(2), "1"), (Some(2), "1:9")] {
+        let found = exported(|options| {
+            options.input = CommunityInput { level, ..CommunityInput::default() };
+            options.members = vec![member.into()];
+        });
+        assert!(found.unwrap_err().to_string().contains(&format!("`{member}`")));
+    }
+}
+
+#[test]
+fn gexf_and_graphml_have_the_types_of_attributes() {
+    let sim = Sim::new();
+    let files = files_of(&sim);
+    let names = ["a", "b", "c", "x", "y"].map(|name| name.as_bytes().to_vec()).to_vec();
+    let edges = (0..4).map(|node| ((node, node + 1), Weight::ONE.code())).collect();
+    Known { names, edges, is_directed: false }.write(&files, GRAPH);
+    sim.put("/in/t.tree", TREE.as_bytes());
+    for (output, expected) in [
+        (
+            "/out/g.gexf",
+            [
+                "id=\"path\" title=\"path\" type=\"string\"",
+                "id=\"flow\" title=\"flow\" type=\"double\"",
+                "for=\"path\" value=\"1:1\"",
+                "for=\"flow\" value=\"0.25\"",
+            ],
+        ),
+        (
+            "/out/g.graphml",
+            [
+                "attr.name=\"path\" attr.type=\"string\"",
+                "attr.name=\"flow\" attr.type=\"double\"",
+                "<data key=\"path\">1:1</data>",
+                "<data key=\"flow\">0.25</data>",
+            ],
+        ),
+    ] {
+        let communities = Some("/in/t.tree".into());
+        job::export(&files, &ExportOptions { communities, ..options(output) }, &Silent).unwrap();
+        let text = String::from_utf8(sim.get(output).unwrap()).unwrap();
+        for part in expected {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
 }

@@ -257,6 +257,7 @@ fn all_levels_of_a_tree_are_read() {
         let options = MembershipOptions {
             input: CommunityInput::default(),
             numbered: false,
+            is_described: true,
             limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
             held_bytes: 0,
             scratch: "/disk".into(),

@@ -307,7 +307,7 @@ fn exports_give_nodes_their_kind() {
             format: None,
             nodes: Some("/out/nodes.csv".into()),
             communities: (!members.is_empty()).then(|| "/out/c.tsv".into()),
-            members,
+            members: members.iter().map(u64::to_string).collect(),
             quotient: false,
             input: CommunityInput::default(),
             limits: LIMITS,

@@ -4,7 +4,9 @@
 use crate::common::stop::StopAt;
 use crate::common::{MIB, files_of, options, storage_of};
 use outcore::cluster::{ClusterOptions, METHODS, Method};
-use outcore::job::{self, Source};
+use outcore::compare::CompareOptions;
+use outcore::input::{CommunityInput, LAST_LEVEL};
+use outcore::job::{self, Limits, Source};
 use outcore::present::{LevelForm, PresentOptions, Small};
 use outcore::progress::{Observer, Silent};
 use outcore::{ErrorKind, Result};
@@ -271,4 +273,69 @@ fn methods_without_levels_are_refused_before_any_work() {
         assert!(error.hint_text().unwrap().contains("map-equation"));
         assert_eq!(sim.paths().len(), 2);
     }
+}
+
+/// Returns how many nodes are in other communities in the file `b` of one level than on a level of `a`.
+fn moved(sim: &Sim, a: &str, level: Option<u32>, b: &str) -> u64 {
+    let options = CompareOptions {
+        a: a.into(),
+        b: b.into(),
+        input: CommunityInput { level, ..CommunityInput::default() },
+        output: None,
+        moved: None,
+        output_header: false,
+        limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
+        work_dir: "/disk".into(),
+    };
+    job::compare(&files_of(sim), &options, &Silent).unwrap().moved_count
+}
+
+#[test]
+fn every_level_of_a_result_is_read_back() {
+    let sim = storage(3000);
+    for method in [Method::Modularity, Method::MapEquation] {
+        let clustering = with_levels(method);
+        let write = |form, to: &str| {
+            let present = present(form, 1, Small::Drop, false);
+            run(&sim, (2, 128 * MIB), &clustering, &present, &Silent).unwrap();
+            let written = text(&sim, OUTPUT);
+            sim.put(to, written.as_bytes());
+            written
+        };
+        let columns = write(LevelForm::Columns, "/in/columns.tsv");
+        write(LevelForm::Tree, "/in/paths.tsv");
+        let columns = rows(&columns, LevelForm::Columns);
+        let levels = columns[0].1.len() as u32;
+        assert!(levels > 1);
+        for (level, at) in [(None, 1), (Some(LAST_LEVEL), levels)]
+            .into_iter()
+            .chain((1..=levels).map(|level| (Some(level), level)))
+        {
+            let of = |(name, numbers): &(&str, Vec<u64>)| {
+                format!("{name}\t{}\n", numbers[at as usize - 1])
+            };
+            sim.put("/in/level.tsv", columns.iter().map(of).collect::<String>().as_bytes());
+            assert_eq!(moved(&sim, "/in/paths.tsv", level, "/in/level.tsv"), 0, "{level:?}");
+        }
+    }
+}
+
+#[test]
+fn a_level_without_effect_is_refused() {
+    let sim = Sim::new();
+    sim.put("/in/a.tsv", b"a\t0\nb\t1\n");
+    let input = CommunityInput { level: Some(2), ..CommunityInput::default() };
+    let options = CompareOptions {
+        a: "/in/a.tsv".into(),
+        b: "/in/a.tsv".into(),
+        input,
+        output: None,
+        moved: None,
+        output_header: false,
+        limits: Limits { memory_bytes: 128 * MIB, threads: 2 },
+        work_dir: "/disk".into(),
+    };
+    let error = job::compare(&files_of(&sim), &options, &Silent).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert!(error.to_string().contains("`--level` has no effect"), "{error}");
 }

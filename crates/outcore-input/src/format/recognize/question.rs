@@ -6,8 +6,7 @@ use crate::format::column_names::{self, Chosen, ColumnChoice, ColumnKind, NamedC
 use crate::format::members::{self, MemberColumns};
 use crate::{InputOptions, Rows};
 use outcore_io::error::opt::{
-    COLUMNS, COMMENT, COMMUNITY_COLUMNS, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS,
-    WEIGHT_TRANSFORM,
+    COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, IGNORE_WEIGHTS, WEIGHT_TRANSFORM,
 };
 use outcore_io::error::{Error, Opt, Result, Text};
 use std::collections::HashSet;
@@ -57,7 +56,7 @@ pub(crate) fn columns(path: &Path, view: &ColumnView<'_>, options: &InputOptions
     let is_known = |chosen: &Chosen| chosen.by_name || chosen.format.is_some();
     let is_certain = view.choice.chosen().is_some_and(is_known);
     if view.share <= 0.5 && view.rows.len() > 2 && !is_certain && options.rows == Rows::Edges {
-        return Some(with_columns(ends(&file, view, options), view));
+        return Some(with_columns(ends(path, view, options), view));
     }
     if let Some(error) = view.choice.chosen().and_then(|chosen| of_sources(&file, view, chosen)) {
         return Some(with_columns(error, view));
@@ -97,8 +96,8 @@ pub(crate) fn columns(path: &Path, view: &ColumnView<'_>, options: &InputOptions
                 columns_of(view, &[0, 1])
             )));
         }
-        ColumnChoice::AskMembers(found) => members(&file, view, found, options.rows),
-        ColumnChoice::AskEnds => ends(&file, view, options),
+        ColumnChoice::AskMembers(found) => members(path, view, found, options.rows),
+        ColumnChoice::AskEnds => ends(path, view, options),
     };
     Some(with_columns(error, view))
 }
@@ -121,11 +120,12 @@ fn of_sources(
     )))
 }
 
-fn ends(file: &impl std::fmt::Display, view: &ColumnView<'_>, options: &InputOptions) -> Error {
+fn ends(path: &Path, view: &ColumnView<'_>, options: &InputOptions) -> Error {
     if options.rows != Rows::Edges {
         let none = MemberColumns { nodes: Vec::new(), values: Vec::new(), is_named: false };
-        return members(file, view, &none, options.rows);
+        return members(path, view, &none, options.rows);
     }
+    let file = path.display();
     if view.share <= 0.5 {
         let message = format!("lines of `{file}` have different numbers of columns");
         let lists = FORMAT.of("adjlist");
@@ -166,16 +166,12 @@ pub(crate) fn of_objects(
     let (rows, choice) = (&[row][..], &choice);
     let view = ColumnView { names, kinds, rows, share: 1.0, choice, is_header_unclear: false };
     Err(columns(path, &view, options)
-        .unwrap_or_else(|| with_columns(ends(&path.display(), &view, options), &view)))
+        .unwrap_or_else(|| with_columns(ends(path, &view, options), &view)))
 }
 
 /// Returns the question which columns are the node and its community, or its priority.
-fn members(
-    file: &impl std::fmt::Display,
-    view: &ColumnView<'_>,
-    found: &MemberColumns,
-    rows: Rows,
-) -> Error {
+fn members(path: &Path, view: &ColumnView<'_>, found: &MemberColumns, rows: Rows) -> Error {
+    let file = path.display();
     let value = if rows == Rows::Numbers { "priority" } else { "community" };
     let several = |columns: &[usize], what: &str| {
         let count = columns.len();
@@ -192,7 +188,8 @@ fn members(
     let values = &values;
     let pairs = nodes.iter().flat_map(|&node| values.iter().map(move |&value| [node, value]));
     let is_pair = |pair: &[usize; 2]| pair[0] != pair[1];
-    let options = pairs.filter(is_pair).map(|pair| named_columns(view, &pair, COMMUNITY_COLUMNS));
+    let option = |pair: [usize; 2]| rows.columns_of(path, named_columns(view, &pair));
+    let options = pairs.filter(is_pair).map(option);
     hint(Error::usage(message), options.take(COMMANDS_SHOWN))
 }
 
@@ -238,10 +235,11 @@ fn commands(view: &ColumnView<'_>) -> Vec<Opt> {
 
 /// Returns `--columns` for these columns, by name where the header has one.
 pub(in crate::format) fn columns_of(view: &ColumnView<'_>, columns: &[usize]) -> Opt {
-    named_columns(view, columns, COLUMNS)
+    COLUMNS.of(named_columns(view, columns))
 }
 
-fn named_columns(view: &ColumnView<'_>, columns: &[usize], option: Opt) -> Opt {
+/// Returns columns as they are typed: by name where the header has one.
+fn named_columns(view: &ColumnView<'_>, columns: &[usize]) -> String {
     let is_plain = |name: &&[u8]| {
         !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     };
@@ -259,7 +257,7 @@ fn named_columns(view: &ColumnView<'_>, columns: &[usize], option: Opt) -> Opt {
         }
         None => columns.iter().map(|at| (at + 1).to_string()).collect(),
     };
-    option.of(texts.join(","))
+    texts.join(",")
 }
 
 fn hint(error: Error, options: impl Iterator<Item = Opt>) -> Error {

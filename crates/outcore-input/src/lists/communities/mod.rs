@@ -31,7 +31,7 @@ use super::words::without_mark;
 use crate::CommunityFormat;
 use crate::decompress::Input;
 use crate::format::foreign;
-use crate::options::{Column, InputOptions};
+use crate::options::{Column, InputOptions, LAST_LEVEL, Rows};
 use outcore_io::error::opt::COMMUNITY_FORMAT;
 use outcore_io::error::{Error, Result};
 use std::path::Path;
@@ -44,14 +44,14 @@ const HEAD_BYTES: [usize; 2] = [64 << 10, 4 << 20];
 static KINDS: [(CommunityFormat, ListKind); 10] = [
     (CommunityFormat::Mcl, kind("mcl clusters", "a cluster per column", read::matrix)),
     (CommunityFormat::Clu, kind("clu", "a module per node", read::clu)),
-    (CommunityFormat::Tree, ListKind { has_paths: true, ..kind("tree of Infomap", "communities are the modules that hold nodes", read::tree) }),
+    (CommunityFormat::Tree, ListKind { has_paths: true, ..kind("tree of Infomap", "", read::tree) }),
     (CommunityFormat::Clstr, kind("clusters of CD-HIT", "names up to `...`", read::clstr)),
     (CommunityFormat::Uc, kind("uc", "records S and H, label and cluster", read::uc)),
     (CommunityFormat::Jsonl, ListKind { has_names: true, ..kind("JSON lines", "an object per node", json::json_lines) }),
     (CommunityFormat::Clusters, commented("clusters", "a community per line, numbered from 0", read::clusters)),
     (CommunityFormat::Clusters, commented("clusters with labels", "a community per line after its label, numbered from 0", read::labelled)),
     (CommunityFormat::Clusters, commented("table of groups of OrthoFinder", "a community per line, a column per species", read::groups)),
-    (CommunityFormat::Levels, ListKind { has_paths: true, ..commented("levels", "a node and its path, which begins with the community", read::levels) }),
+    (CommunityFormat::Levels, ListKind { has_paths: true, ..commented("levels", "", read::levels) }),
 ];
 
 const fn kind(name: &'static str, nodes: &'static str, read: ReadList) -> ListKind {
@@ -84,6 +84,17 @@ pub(super) fn find(
             Ok(kinds.nth(lines.readers_before()))
         }
         _ => Ok(kinds.next()),
+    }
+}
+
+/// Describes what is read of paths.
+pub(super) fn of_level(options: &InputOptions) -> String {
+    match (options.rows, options.community_level) {
+        (Rows::Numbers, None) => "numbers are the flow".into(),
+        (Rows::Numbers, Some(place)) => format!("numbers are at place {place} of paths"),
+        (_, None | Some(1)) => "communities are the top modules (level 1)".into(),
+        (_, Some(LAST_LEVEL)) => "communities are the modules that hold nodes (level last)".into(),
+        (_, Some(level)) => format!("communities are the modules of level {level}"),
     }
 }
 

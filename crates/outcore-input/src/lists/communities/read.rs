@@ -9,6 +9,7 @@ use super::shape::{
     CLUSTERS_MARK, delimiter_of, is_cluster, is_comment, is_path, modules_of, starts_with,
 };
 use crate::Delimiter;
+use crate::options::Rows;
 use outcore_io::error::Result;
 
 /// Reads a community per line. Names separated by single bytes may be quoted, as `--rows community` writes them.
@@ -65,11 +66,11 @@ fn of_lines(
     }
 }
 
-/// Reads a node and its path per line: the community is the first part of the path.
+/// Reads a node and its path per line; its first modules are the community.
 pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     let delimiter = &[delimiter_of(std::iter::once(words.next_window()?))][..];
     let mut quoted = Vec::new();
-    let (mut is_first, mut has_header) = (true, false);
+    let (mut is_first, mut has_header, mut flow) = (true, false, None);
     loop {
         if is_first {
             skip_comments(words, edges)?;
@@ -87,18 +88,57 @@ pub(super) fn levels(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
         if is_first {
             has_header &= item == Item::Word && words.word() == b"path";
         }
-        if !std::mem::take(&mut is_first) || !has_header {
-            if !matches!(item, Item::Word) || !is_path(words.word()) {
-                return words
-                    .fail("line has no path", "expected numbers joined by colons, such as 3:0:5");
-            }
-            let depth = edges.options.community_depth.unwrap_or(1);
-            let community = words.word()[..end_of(words.word(), depth)].to_vec();
-            edges.push(words, community.as_slice(), None)?;
+        if std::mem::take(&mut is_first) && has_header {
+            flow = columns_to_flow(words, delimiter)?;
+            continue;
         }
+        if !matches!(item, Item::Word) || !is_path(words.word()) {
+            return words
+                .fail("line has no path", "expected numbers joined by colons, such as 3:0:5");
+        }
+        let path = words.word().to_vec();
+        let columns = flow.filter(|_| takes_flow(edges)).unwrap_or(0);
+        for _ in 0..columns {
+            if next_name(words, delimiter, &mut quoted)? != Item::Word {
+                return words.fail("line has no flow", "expected a number");
+            }
+        }
+        push_of_path(words, edges, &path, columns > 0)?;
         // A header names what else there is.
         if has_header { words.skip_line()? } else { words.end_line()? }
     }
+}
+
+/// Reads the rest of a header; returns how many columns after the path the flow is.
+fn columns_to_flow(words: &mut Words, delimiter: &[Delimiter]) -> Result<Option<usize>> {
+    let (mut quoted, mut found) = (Vec::new(), None);
+    for at in 1.. {
+        match next_name(words, delimiter, &mut quoted)? {
+            Item::End | Item::LineEnd => break,
+            Item::Word if words.word() == b"flow" => found = Some(at),
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Returns whether the flow of nodes is read, rather than their path.
+fn takes_flow(edges: &ListEdges<'_>) -> bool {
+    edges.options.rows == Rows::Numbers && edges.options.community_level.is_none()
+}
+
+/// Adds the node with what is wanted of it: the word, if that is its flow; the number at a place of its path, if it has
+/// one; otherwise the module of the wanted level.
+fn push_of_path(words: &Words, edges: &mut ListEdges<'_>, path: &[u8], is_flow: bool) -> Progress {
+    let level = edges.options.community_level;
+    let value = match (edges.options.rows, level) {
+        (Rows::Numbers, None) => is_flow.then(|| words.word().to_vec()),
+        (Rows::Numbers, Some(place)) => {
+            path.split(|&byte| byte == b':').nth(place as usize - 1).map(<[u8]>::to_vec)
+        }
+        _ => Some(path[..end_of(path, level.unwrap_or(1))].to_vec()),
+    };
+    value.map_or(Ok(()), |value| edges.push(words, value.as_slice(), None))
 }
 
 /// Moves to the end of the line if it is a comment.
@@ -215,7 +255,7 @@ fn module_in(words: &mut Words, edges: &mut ListEdges<'_>, [node, module]: [usiz
     Ok(words.skip_line()?)
 }
 
-/// Reads the nodes of a tree of Infomap, up to its links: the community is the module that holds the node.
+/// Reads the nodes of a tree of Infomap, up to its links.
 pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     while words.next_line(Some(b'#'))? {
         if words.word().starts_with(b"*") {
@@ -223,17 +263,14 @@ pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
             return Ok(());
         }
         let module = match memchr::memrchr(b':', words.word()) {
-            Some(end) if is_path(words.word()) => {
-                let module = &words.word()[..end];
-                let depth = edges.options.community_depth.unwrap_or(u32::MAX);
-                module[..end_of(module, depth)].to_vec()
-            }
+            Some(end) if is_path(words.word()) => words.word()[..end].to_vec(),
             _ => {
                 let expected = "expected numbers joined by colons, such as 1:2:3";
                 return words.fail("path of the node cannot be read", expected);
             }
         };
         words.require("line has no flow", "expected a number")?;
+        let flow = takes_flow(edges).then(|| words.word().to_vec());
         words.rest()?;
         let rest = words.word();
         let name =
@@ -242,15 +279,18 @@ pub(super) fn tree(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
             return words.fail("node has no name", "expected a name in double quotes");
         };
         edges.begin(name);
-        edges.push(words, module.as_slice(), None)?;
+        match flow {
+            Some(flow) => edges.push(words, flow.as_slice(), None)?,
+            None => push_of_path(words, edges, &module, false)?,
+        }
     }
     Ok(())
 }
 
-/// Returns the length of the first `depth` numbers of a path, or of all of it.
-fn end_of(path: &[u8], depth: u32) -> usize {
+/// Returns the length of the first `level` numbers of a path, or of all of it.
+fn end_of(path: &[u8], level: u32) -> usize {
     let mut ends = memchr::memchr_iter(b':', path);
-    ends.nth((depth as usize).saturating_sub(1)).unwrap_or(path.len())
+    ends.nth((level as usize).saturating_sub(1)).unwrap_or(path.len())
 }
 
 /// Reads clusters of CD-HIT: `>Cluster 0`, then `0\t297aa, >name... *` for each sequence.

@@ -113,16 +113,16 @@ fn formats_are_recognized_by_what_they_contain() {
 }
 
 #[test]
-fn a_depth_cuts_paths() {
+fn a_level_cuts_paths() {
     let levels = "a\t3:0:5\nb\t0\nc\t12:1\n";
-    for (text, depth, expected) in [
+    for (text, level, expected) in [
         (TREE, 1, "a b=1@3 c=1@4 d=1@5 e=2@6"),
         (TREE, 2, "a b=1:1@3 c=1:1@4 d=1:2@5 e=2@6"),
         (TREE, 9, "a b=1:1@3 c=1:1@4 d=1:2@5 e=2@6"),
         (levels, 2, "a=3:0@1 b=0@2 c=12:1@3"),
         (levels, 3, "a=3:0:5@1 b=0@2 c=12:1@3"),
     ] {
-        let input = CommunityInput { depth: Some(depth), ..CommunityInput::default() };
+        let input = CommunityInput { level: Some(level), ..CommunityInput::default() };
         let found = read_by(text.as_bytes(), &input.of(Path::new("f"), false), 1 << 16).unwrap();
         assert_eq!(found.join(" "), expected);
         // Numbers are those of the top.

@@ -15,7 +15,7 @@ use crate::error::opt::{
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::io::{Column, Shares};
-use crate::membership::{self, MembershipOptions};
+use crate::membership::{self, MembershipOptions, NodeNumbers};
 use crate::output::{RowFile, RowWriter};
 use crate::present::{
     CommunityReport, Earlier, Flow, FlowPurpose, Inside, LargestReport, LevelForm, Levels, Look,
@@ -376,7 +376,12 @@ fn read_priorities(
         let reading = context.reading(&targets.options.communities);
         let options = MembershipOptions { limits, scratch, ..reading };
         let (files, observer) = (context.files, context.observer);
-        let (codes, named) = membership::read_numbers(files, path, graph, &options, observer, to)?;
+        let input = options.input.numbers_of(path);
+        let found = membership::read_numbers(files, input, graph, &options, observer, to)?;
+        let NodeNumbers { codes, named, unknown } = found;
+        if named == 0 {
+            return Err(membership::nothing_known(path, unknown));
+        }
         let nodes = format_counted(graph.node_count(), "node", "nodes");
         Ok((codes, format!("priorities of {} of {nodes}", format_count(named))))
     })?;

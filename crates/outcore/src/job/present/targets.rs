@@ -10,6 +10,7 @@ use crate::error::opt::{
 };
 use crate::error::{Error, Opt, Result};
 use crate::graph::Graph;
+use crate::input::{Batch, BatchMemory, CHUNK_BYTES, EdgeReader, InputOptions};
 use crate::io::Files;
 use crate::job::Source;
 use crate::job::context::Context;
@@ -17,7 +18,7 @@ use crate::membership;
 use crate::output::{self, ModuleForm, RowFormat, Written};
 use crate::present::{
     Earlier, LevelForm, Look, PresentMemory, PresentOptions, RowForm, SideFiles, Small, Workbench,
-    check_module_names, module_bytes,
+    check_module_names, is_module_number, module_bytes, not_a_number,
 };
 use crate::score;
 use std::iter::once;
@@ -150,6 +151,30 @@ impl<'a> Targets<'a> {
             is_directed: graph.is_directed(),
             scan: ClusterMemory::of_scans(graph, threads),
         }
+    }
+
+    /// Refuses a name in the first edges that a file of modules cannot hold, before any work.
+    ///
+    /// # Errors
+    /// `BadInput` with the name, or for a bad line; `Usage`, `Io`.
+    pub(crate) fn check_first_names(&self, files: &Files, input: &InputOptions) -> Result<()> {
+        let is_clu = |path: &&PathBuf| ModuleForm::of(path) == Some(ModuleForm::Clu);
+        let path = input.paths.first().filter(|path| files.is_regular(path));
+        let Some((output, path)) = self.outputs.iter().find(is_clu).zip(path) else {
+            return Ok(());
+        };
+        let paths = vec![path.clone()];
+        let first = InputOptions { paths, nodes: None, rejects: None, ..input.clone() };
+        let memory = BatchMemory { chunk_bytes: CHUNK_BYTES as usize, chunks: 2 };
+        let mut batch = Batch::default();
+        EdgeReader::open(files, &first, memory)?.next_batch(&mut batch)?;
+        for chunk in &batch.chunks {
+            if let Some(name) = chunk.names.iter().find(|name| !is_module_number(name.fingerprint))
+            {
+                return Err(not_a_number(output, chunk.name(name)));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses names that the files of Infomap cannot hold, before the work.
