@@ -27,6 +27,7 @@ impl GivenLabels {
     /// most `most` nodes have the same label.
     pub(crate) fn into_labels(self, node_count: usize, most: Option<u32>) -> Result<Start> {
         let Self { mut initial, mut fixed } = self;
+        let has_initial = !initial.is_empty();
         for labels in [&initial, &fixed] {
             let fits = labels.iter().all(|&label| label == NONE || (label as usize) < node_count);
             if !labels.is_empty() && (labels.len() != node_count || !fits) {
@@ -51,7 +52,7 @@ impl GivenLabels {
         if let Some(most) = most {
             limit(&mut initial, held.as_ref(), most)?;
         }
-        Ok(Start { given: initial, held, most })
+        Ok(Start { given: initial, held, most, has_initial })
     }
 }
 
@@ -109,6 +110,8 @@ pub(crate) struct Start {
     pub(crate) held: Option<Bits>,
     /// Maximum size of a community, if limited.
     most: Option<u32>,
+    /// Whether there are labels of an earlier result.
+    pub(crate) has_initial: bool,
 }
 
 /// Initial state of the nodes.

@@ -246,10 +246,9 @@ impl<'a> Voters<'a> {
 impl ClusterJob<'_> {
     /// Propagates labels.
     pub(crate) fn propagate(&self, given: GivenLabels, saves: &mut Saves) -> Result<Communities> {
-        let has_initial = !given.initial.is_empty();
         let start = given.into_labels(self.graph.node_count() as usize, self.most())?;
         let mut source = self.blocks(self.cache_bytes());
-        let (outcome, held) = self.advance(&mut source, (start, has_initial), saves)?;
+        let (outcome, held) = self.advance(&mut source, start, saves)?;
         self.finish(&mut source, outcome, held.as_ref(), saves)
     }
 
@@ -257,7 +256,7 @@ impl ClusterJob<'_> {
     fn advance(
         &self,
         source: &mut BlockSource<'_>,
-        (start, has_initial): (Start, bool),
+        start: Start,
         saves: &mut Saves,
     ) -> Result<(SweptLabels, Option<Bits>)> {
         let count = self.graph.node_count() as usize;
@@ -272,7 +271,7 @@ impl ClusterJob<'_> {
             self.first_labels(source, &state, &start)?;
             state.active.fill(true);
         }
-        let held = start.into_held();
+        let (has_initial, held) = (start.has_initial, start.into_held());
         let history = {
             let mut run = SweepRun::new(self, &state, held.as_ref(), has_initial);
             let sweeping = match saved {
