@@ -1,5 +1,7 @@
 //! `outcore inspect`.
 
+mod node;
+
 use crate::args::Inspect;
 use crate::jobs::input::reading_options;
 use crate::screen::print::json;
@@ -60,13 +62,17 @@ struct EdgesFile<'a> {
     columns: Vec<ColumnUse>,
 }
 
-/// Returns the description of a file of edges, a graph, a work directory or a profile, as text or as JSON.
+/// Returns the description of a file of edges, a graph, a work directory, a profile or a node of a result, as text or as
+/// JSON.
 pub(crate) fn inspect(
     files: &Files,
     arguments: &Inspect,
     observer: &dyn Observer,
 ) -> Result<String> {
     let path = &arguments.path;
+    if let Some(node) = &arguments.node {
+        return node::inspect_node(files, arguments, node, observer);
+    }
     let is_directory = files.entry(path)?.is_directory;
     if !is_directory && files.is_regular(path) && begins_with_a_brace(files, path)? {
         return inspect_profile(files, arguments);

@@ -6,8 +6,8 @@
 //!
 //! `args` defines every option with its help; `jobs` and `generate` turn arguments into the engine's options and
 //! reports into text. `screen` is the terminal: progress, errors, signals. `page` turns the report of a job into
-//! HTML. Each imports from those before it: `args`, `screen`, `page`, `jobs`, then a file or folder for each other
-//! command. Messages of the engine contain options as data, which the command writes as flags and Python as keywords.
+//! HTML. Each imports from those before it: `args`, `screen`, `page`, `jobs`, `representatives`, then a file or folder for
+//! each other command. Messages of the engine contain options as data, which the command writes as flags and Python as keywords.
 
 #[cfg(all(test, not(feature = "tables"), not(feature = "lab"), not(feature = "remote")))]
 mod absent_tests;
@@ -26,6 +26,7 @@ mod lab;
 mod man;
 mod page;
 mod remote;
+mod representatives;
 mod score;
 mod screen;
 mod spark;

@@ -177,9 +177,10 @@ fn of_disk(command: &Command) -> Vec<(Text, &Path)> {
             ]);
             resources = Some(&compare.resources);
         }
-        Command::Inspect(inspect) => {
-            found.push(("the path to inspect".into(), Some(&inspect.path)))
-        }
+        Command::Inspect(inspect) => found.extend([
+            ("the path to inspect".into(), Some(&inspect.path)),
+            (REPRESENTATIVES.into(), inspect.representatives.as_ref()),
+        ]),
         Command::Generate(generate) => match &generate.model {
             GenerateModel::Planted(planted) => found.extend([
                 (OUTPUT.into(), Some(&planted.format.output)),

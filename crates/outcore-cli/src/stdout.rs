@@ -7,6 +7,7 @@ use crate::jobs::{input, profile};
 use outcore::Result;
 use outcore::error::opt::{
     AGAINST, APPEND, FIXED, INITIAL, MATCH, MOVED, NODES, OUTPUT, PREFER, PROFILE, REPORT,
+    REPRESENTATIVES,
 };
 use outcore::io::Files;
 use outcore::output::Paths;
@@ -32,7 +33,7 @@ pub(crate) fn check(files: &Files, command: &Command) -> Result<()> {
             .read(PROFILE, profile::given(&of.resources)),
         Command::Inspect(of) => match files.entry(&of.path).is_ok_and(|entry| entry.is_directory) {
             true => paths.read_graph(None, [&of.path]),
-            false => paths.read(None, [&of.path]),
+            false => paths.read(None, [&of.path]).read(REPRESENTATIVES, &of.representatives),
         },
         Command::Plan(of) => paths
             .read(None, input::expand(files, &of.inputs)?)

@@ -86,7 +86,8 @@ pub(crate) enum Command {
     Export(Export),
     /// Compare two results: which nodes moved, and what became of each community
     Compare(Compare),
-    /// Describe the columns of a file of edges, a graph, the work directory of a job or the profile of a disk
+    /// Describe the columns of a file of edges, a graph, the work directory of a job, the profile of a disk or a node
+    /// of a result
     Inspect(Inspect),
     /// List the formats of edges: how each is recognized, and which columns are read
     Formats(Formats),
@@ -296,12 +297,23 @@ pub(crate) struct Score {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("community_columns", |arg| arg.requires("node")),
+    mut_arg("community_format", |arg| arg.requires("node"))
+)]
 pub(crate) struct Inspect {
     /// A file of edges, whose columns are shown, each with values, its use and why; a graph made by `outcore
-    /// build`; a directory `.RESULT.outcore`, which has the state of a job that runs or was stopped; or a
-    /// profile made by `outcore lab tune`
-    #[arg(value_name = "EDGES|GRAPH|WORK-DIR|PROFILE")]
+    /// build`; a directory `.RESULT.outcore`, which has the state of a job that runs or was stopped; a
+    /// profile made by `outcore lab tune`; or, with `--node`, a file of communities
+    #[arg(value_name = "EDGES|GRAPH|WORK-DIR|PROFILE|RESULT")]
     pub(crate) path: PathBuf,
+    /// Show the community of this node, the groups inside it that hold the node, and their sizes
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) node: Option<String>,
+    /// Also show the representative of the community, from the file that `cluster` wrote to
+    /// `--representatives` or `--summary`
+    #[arg(long, value_name = "FILE", requires = "node")]
+    pub(crate) representatives: Option<PathBuf>,
     /// Read the whole graph and compare its checksums
     #[arg(long)]
     pub(crate) verify: bool,
@@ -310,6 +322,8 @@ pub(crate) struct Inspect {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) communities: Communities,
 }
 
 #[derive(Debug, Args)]

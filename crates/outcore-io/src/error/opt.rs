@@ -67,6 +67,7 @@ options! {
     MIN_WEIGHT = "min-weight",
     MIXING = "mixing",
     MOVED = "moved",
+    NODE = "node",
     NODES = "nodes",
     NORMALIZE = "normalize",
     ON_BAD_LINE = "on-bad-line",
