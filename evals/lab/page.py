@@ -10,7 +10,9 @@ Alluvial drawings, which have no axis: no label is over a block or over another 
 
 Of reports: the answer is on the first screen; no table or text has to be scrolled sideways or is cut off; convergence
 is at most 600 pixels high; in the network of communities, no name is over another name or over a circle that is not its
-own; circles and headings work by mouse and by keyboard.
+own; circles and headings work by mouse and by keyboard. Every name on a card is found by typing it, and for any other the
+page shows the command to type; a saved drawing is an SVG with colors of its own, which does not change when it is opened
+alone; every community with groups inside is entered and left by keyboard and by mouse, and its drawing has the same bars.
 
     outcore lab all --quick --html page.html
     outcore cluster edges.tsv -o communities.tsv --report report.html
@@ -26,9 +28,11 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 WINDOWS = {"narrow": (390, 844), "middle": (1024, 768), "wide": (1400, 900)}
 SMALLEST_TEXT = 10.0
@@ -65,6 +69,11 @@ UNFOLD = "() => document.querySelectorAll('details').forEach(part => { part.open
 # Text shrinks with its chart, so the size on the screen is measured.
 LOOK = """() => {
   document.querySelectorAll('details').forEach(details => details.open = true);
+  // One drawing of a network is seen at a time: that of the communities, or of the groups inside one of them.
+  const figures = [...document.querySelectorAll('figure')].filter(figure => {
+    const levels = figure.closest('.levels');
+    return !levels || figure.closest('.within') === levels.querySelector('.within:is(:target, :has(:target))');
+  });
   const shown = [...document.querySelectorAll('svg')].filter(svg => svg.getBoundingClientRect().width > 0);
   const texts = shown.flatMap(svg => [...svg.querySelectorAll('text')].map(text => {
     const size = parseFloat(getComputedStyle(text).fontSize);
@@ -111,7 +120,7 @@ LOOK = """() => {
   }
   return {
     faults: charts,
-    figures: document.querySelectorAll('figure').length,
+    figures: figures.length,
     charts: shown.filter(svg => svg.getBoundingClientRect().height > 40).length,
     smallest: Math.min(...texts),
     outside,
@@ -147,6 +156,26 @@ REPORT = """() => {
 }"""
 
 
+# Cards of the first network, each with its number and the names on it.
+CARDS = """() => [...document.querySelectorAll('.levels')].slice(0, 1).flatMap(levels =>
+  [...levels.querySelectorAll('article.card')].map(card => [card.id, card.dataset.number,
+    [...card.querySelectorAll('bdi.node')].map(node => node.dataset.name ?? node.textContent)]))"""
+
+# What elements of a drawing look like; colors as they are painted.
+STYLES = """(svg, kind) => [...svg.querySelectorAll(kind)].map(each => {
+  const style = getComputedStyle(each);
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+  const painted = value => {
+    if (value === 'none') return value;
+    canvas.fillStyle = value;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].join(' ');
+  };
+  const words = ['stroke-width', 'opacity', 'stroke-opacity', 'stroke-dasharray', 'font-size', 'text-anchor'];
+  return [painted(style.fill), painted(style.stroke), ...words.map(word => style.getPropertyValue(word))].join('; ');
+})"""
+
+
 def choose(page) -> list[str]:
     """Return the faults of the network and of the table when they are used."""
     found: list[str] = []
@@ -173,6 +202,110 @@ def choose(page) -> list[str]:
             seen = table.locator("tbody tr").evaluate_all(numbers)
             if seen != sorted(seen, reverse=order):
                 found.append("rows are not in the order of the heading")
+    return found
+
+
+def find(page) -> list[str]:
+    """Return the faults of the search: every name on a card leads to it, and any other name to a command."""
+    found: list[str] = []
+    search = page.locator(".search").first
+    if not search.count():
+        return found
+    box = search.get_by_role("searchbox", name="Find a community or a node")
+    cards = page.evaluate(CARDS)
+    for card, number, names in cards[:: max(1, len(cards) // 5)]:
+        for text in [number, *names[:2]]:
+            if not text or text != text.strip():
+                continue
+            box.fill(text)
+            links = search.locator("a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+            same = [each for each, other, others in cards if text == other or text in others]
+            if not set(links[:8]) & {f"#{each}" for each in same}:
+                found.append(f"{text!r} of {card} is not found: {links}")
+        box.press("Enter")
+        if page.evaluate("location.hash.slice(1)") not in [each for each, *_ in cards]:
+            found.append(f"Enter does not choose what was typed for {card}")
+    hidden = "it's not & <here>"
+    box.fill(hidden)
+    command = search.locator("code").text_content() or ""
+    result = search.get_attribute("data-result") or ""
+    if shlex.split(command) != ["outcore", "inspect", result, "--node", hidden]:
+        found.append(f"a name that is not on the page gives {command!r}")
+    if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+        found.append("the command is wider than the page")
+    box.fill("")
+    return found
+
+
+def save(page, folder: Path | None, name: str) -> list[str]:
+    """Return the faults of saved drawings: each stands alone, with its colors, and has the texts of the page."""
+    found: list[str] = []
+    for at, button in enumerate(page.locator("button.save:visible").all()[:3]):
+        with page.expect_download() as download:
+            button.click()
+        path = download.value.path()
+        text = path.read_text()
+        root = ElementTree.fromstring(text)
+        if root.tag != "{http://www.w3.org/2000/svg}svg":
+            found.append(f"a saved drawing is {root.tag}")
+        found += [f"a saved drawing has {part}" for part in ("var(", "color(", "class=", "href=", "<style") if part in text]
+        page.evaluate("() => document.activeElement.blur()")
+        drawing = page.locator("figure:has(button.save:visible)").nth(at).locator("svg:visible")
+        alone = page.context.browser.new_page()
+        alone.set_content(text)
+        for kind in ("text", "circle, path, rect", "line"):
+            seen = drawing.evaluate(STYLES, kind)
+            saved = alone.locator("svg").evaluate(STYLES, kind)
+            if saved[-len(seen) :] != seen:
+                found.append(f"a saved drawing shows {kind} in another way than the page")
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        if alone.locator("svg > rect").first.evaluate("rect => getComputedStyle(rect).fill") != paper:
+            found.append("a saved drawing has another background than the page")
+        alone.close()
+        if folder and at == 0:
+            (folder / f"{name}.svg").write_text(text)
+    return found
+
+
+def enter(page) -> list[str]:
+    """Return the faults of the way into communities and back, by mouse and by keyboard."""
+    found: list[str] = []
+    inside = page.locator(".within").evaluate_all("all => all.map(each => each.id)")
+    for at, section in enumerate(inside):
+        if at % max(1, len(inside) // 8):
+            continue
+        link = page.locator(f"a.into[href='#{section}']")
+        card = link.evaluate("link => link.closest('.card').id")
+        page.evaluate(f"location.hash = '{card}'")
+        circle = page.locator(f"svg:visible a[href='#{card}']")
+        if at % 2:
+            circle.locator("circle").click()
+        else:
+            circle.focus()
+            page.keyboard.press("Enter")
+        if not page.locator(f"#{section}").is_visible() or page.locator(f"#{card}").is_visible():
+            found.append(f"{section} is not shown in place of the drawing with {card}")
+        if page.evaluate("document.activeElement.id") != section:
+            found.append(f"{section} has not the focus")
+        seen = page.evaluate(LOOK)
+        found += [f"{section}: {fault}" for fault in seen["faults"]]
+        found += [f"{section}: text leaves its drawing: {text!r}" for text in seen["outside"]]
+        if seen["charts"] != seen["figures"] or seen["smallest"] < SMALLEST_TEXT:
+            found.append(f"{section}: {seen['charts']} of {seen['figures']} charts, text of {seen['smallest']:.1f} pixels")
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            found.append(f"{section}: the page is too wide")
+        # The first stop is the way back.
+        page.keyboard.press("Tab")
+        if not page.evaluate("!!document.activeElement.closest('.trail')"):
+            found.append(f"{section}: the way back is not the first that the keyboard reaches")
+        if at % 2:
+            page.locator(f"#{section} .trail a").last.click()
+        else:
+            page.keyboard.press("Escape")
+        if not page.locator(f"#{card}").is_visible() or page.locator(f"#{section}").is_visible():
+            found.append(f"{section} does not lead back to {card}")
+        if page.evaluate("document.activeElement.getAttribute('href')") != f"#{card}":
+            found.append(f"back from {section}, the circle of {card} has not the focus")
     return found
 
 
@@ -221,6 +354,10 @@ def faults(browser, page_path: Path, name: str, scheme: str, folder: Path | None
     if folder and (name, scheme) == ("wide", "light"):
         page.pdf(path=folder / f"{page_path.stem}.pdf", format="A4", print_background=True)
     found += choose(page)
+    found += find(page)
+    page.evaluate("location.hash = ''")
+    found += save(page, folder, shots)
+    found += enter(page)
     page.close()
     of = f"{page_path.name}, {name} {scheme}"
     print(f"{of}: {seen['charts']} charts, smallest text {seen['smallest'] or 0:.1f} px, {len(found)} faults")

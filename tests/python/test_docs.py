@@ -461,6 +461,7 @@ def test_the_reference_has_every_field_of_reports_plans_and_scores(runner: Runne
         "random.tsv",
         "karate.tsv --two-mode --method modularity",
         "karate.tsv --method map-equation --levels tree --summary s.tsv",
+        "tests/graphs/football.tsv --method modularity --levels columns",
         "karate.tsv --method modularity --resolution 0.5,1 --min-size 3 --match tests/graphs/karate.truth.tsv",
         "karate.tsv --method label-propagation --max-size 9 --well-connected",
         "yeast.graph --method label-propagation --attenuation 0.1 --min-weight 500",

@@ -25,7 +25,7 @@ const STYLE: &str = include_str!("style.css");
 /// Script that sorts tables and keeps drawings in place; the file says more.
 const SCRIPT: &str = include_str!("script.js");
 /// Hash of the script; a test of the Python package compares the two.
-const SCRIPT_HASH: &str = "sha256-/EAOMRIFnXUuzmH8ipIAeHtav1dSx2Yl+oRRqbIuKwo=";
+const SCRIPT_HASH: &str = "sha256-Gk2MYgSQtev3rSgA8r5TYIHZadGa/BQBMasqj+vvD/M=";
 
 /// Returns a page around `body` that contains `json`, which [`data`] finds by its `name`.
 pub fn document(title: &str, body: Markup, name: &str, json: &str) -> String {

@@ -1,10 +1,12 @@
-//! The network of the largest communities: a drawing whose circles lead to a card for each of them.
+//! The network of the largest communities: a drawing whose circles lead to a card for each of them, and a place to find
+//! one by its number or by a node on its card, which the script of the page fills. Where levels are known, a community
+//! has a drawing of the groups inside it, and so have these; each is shown in place of the one that leads to it.
 
 use super::found::Found;
-use super::largest::{self, key, name};
-use super::section::{Section, for_each, real};
+use super::largest::{self, name};
+use super::section::{RESULTS_MAX, Section, for_each, real};
 use maud::{Markup, html};
-use outcore::job::{CommunityReport, LargestReport, Report};
+use outcore::job::{CommunityLink, CommunityReport, GroupsReport, LargestReport, Report};
 use outcore::units::{format_count, format_counted};
 use outcore_page::chart::{self, Circle, Link};
 use outcore_page::shorten;
@@ -14,8 +16,12 @@ use std::collections::BTreeMap;
 const DRAWN: [usize; 2] = [20, 10];
 /// Characters of a name on a card.
 const ON_CARD: usize = 60;
+/// Maximum length of a name that is found although it is shortened on its card.
+const FOUND_BYTES_MAX: usize = 200;
 /// Characters of the name of a neighbor on a card.
 const OF_NEIGHBOR: usize = 32;
+/// Maximum number of groups on a page.
+const GROUPS_MAX: usize = 400;
 /// Number of neighbors on a card.
 const NEIGHBORS_MAX: usize = 6;
 /// Stability from which communities are sure, and below which they are doubtful.
@@ -34,41 +40,154 @@ pub(super) fn section(report: &Report, all: &[Found<'_>]) -> Option<Section> {
         _ => format!("the {listed} largest of each result"),
     };
     let nodes = report.graph.as_ref().map_or(0, |graph| graph.node_count);
+    let room = GROUPS_MAX / all.len().min(RESULTS_MAX);
     let body = for_each(all, |at, found| {
         let largest = found.communities.described.largest.as_ref()?;
-        Some(Network::new(at, found, largest, nodes).render())
+        Some(Levels::new(at, found, largest, room).render(nodes))
     });
     Some(Section { id: "network", heading: "Network of communities", short, body })
 }
 
-struct Network<'a> {
-    /// Number of the result.
+/// Networks of a result: of its communities, and of the groups inside them.
+struct Levels<'a> {
     at: usize,
     found: &'a Found<'a>,
-    communities: &'a [CommunityReport],
-    links: Vec<Link>,
-    nodes: u64,
+    largest: &'a LargestReport,
+    groups: &'a [GroupsReport],
 }
 
-impl<'a> Network<'a> {
-    fn new(at: usize, found: &'a Found<'a>, largest: &'a LargestReport, nodes: u64) -> Self {
-        Self { at, found, communities: &largest.communities, links: links(largest), nodes }
+impl<'a> Levels<'a> {
+    /// Takes as many groups as there is `room` for.
+    fn new(at: usize, found: &'a Found<'a>, largest: &'a LargestReport, room: usize) -> Self {
+        let mut used = 0;
+        let fits = |inside: &&GroupsReport| {
+            used += inside.groups.len();
+            used <= room
+        };
+        let count = largest.groups.iter().take_while(fits).count();
+        Self { at, found, largest, groups: &largest.groups[..count] }
     }
 
+    fn render(&self, nodes: u64) -> Markup {
+        // What went to standard output has a name that only its reader knows.
+        let result = if self.found.output == "-" { "RESULT" } else { self.found.output };
+        let top = self.network(None, nodes);
+        let has_stability = top.communities.iter().any(|each| each.stability.is_some());
+        html! {
+            p { (top.words()) }
+            @if has_stability { (legend()) }
+            div.levels {
+                div.search role="search" data-result=(result) {}
+                (top.render())
+                @for at in 0..self.groups.len() { (self.inside(at, nodes)) }
+            }
+        }
+    }
+
+    /// Returns the network of the communities, or of the groups in a place of the list.
+    fn network(&self, inside: Option<usize>, nodes: u64) -> Network<'_> {
+        let of = inside.map(|at| &self.groups[at]);
+        let (communities, links) = match of {
+            None => (&self.largest.communities, &self.largest.links),
+            Some(of) => (&of.groups, &of.links),
+        };
+        let path = of.map_or(&[][..], |of| &of.path);
+        let leads = |each: &CommunityReport| self.place(&[path, &[each.community]].concat());
+        Network {
+            key: inside.map_or_else(|| result_key(self.at), |at| self.key(at)),
+            found: self.found,
+            path,
+            communities,
+            links: self::links(communities, links),
+            nodes,
+            inside: communities
+                .iter()
+                .map(|each| leads(each).map(|at| (self.key(at), self.groups[at].group_count)))
+                .collect(),
+        }
+    }
+
+    /// Returns the place of the groups inside a community or a group.
+    fn place(&self, path: &[u64]) -> Option<usize> {
+        self.groups.iter().position(|inside| inside.path == path)
+    }
+
+    /// Returns the identifier of the groups in a place of the list.
+    fn key(&self, at: usize) -> String {
+        format!("{}g{at}", result_key(self.at))
+    }
+
+    fn inside(&self, at: usize, nodes: u64) -> Markup {
+        let GroupsReport { path, group_count, groups, .. } = &self.groups[at];
+        let network = self.network(Some(at), nodes);
+        let counted = format_counted(*group_count, "group", "groups");
+        let listed = match groups.len() as u64 {
+            count if count < *group_count => format!("The {count} largest of {counted} inside."),
+            _ => format!("All {counted} inside."),
+        };
+        // Each part of the path is a card of the network above it.
+        let steps = (0..path.len()).map(|depth| {
+            let above = self.network(self.place(&path[..depth]), nodes);
+            let own = above.communities.iter().position(|each| each.community == path[depth]);
+            let own = own.unwrap_or(0);
+            let name = name(&above.communities[own].representative, OF_NEIGHBOR);
+            (above.card_key(own), format!("{} {}: {name}", above.noun(), path[depth]))
+        });
+        let steps: Vec<(String, String)> = steps.collect();
+        let names =
+            std::iter::once("All communities").chain(steps.iter().map(|(_, name)| name.as_str()));
+        let (_, own) = &steps[path.len() - 1];
+        html! {
+            section.within id=(self.key(at)) tabindex="-1" aria-label={ "Inside " (own) } {
+                nav.trail aria-label="Levels" {
+                    @for ((to, _), name) in steps.iter().zip(names) { a href={ "#" (to) } { bdi { (name) } } " › " }
+                    strong { bdi { (own) } }
+                }
+                p { (listed) " " (network.lines()) }
+                (network.render())
+            }
+        }
+    }
+}
+
+/// Returns the beginning of all identifiers of a result.
+fn result_key(at: usize) -> String {
+    format!("r{at}")
+}
+
+struct Network<'a> {
+    /// Beginning of the identifiers of its cards.
+    key: String,
+    found: &'a Found<'a>,
+    /// Numbers of the community and the groups that it is inside of.
+    path: &'a [u64],
+    communities: &'a [CommunityReport],
+    links: Vec<Link>,
+    /// Number of nodes of the graph.
+    nodes: u64,
+    /// Identifier and number of the groups inside each community, if they are known.
+    inside: Vec<Option<(String, u64)>>,
+}
+
+impl Network<'_> {
     fn render(&self) -> Markup {
-        let drawn = chart::backbone(self.communities.len(), &self.links);
-        let circles: Vec<Circle> = self.circles();
-        let words = self.words(drawn.len());
         let of = if self.found.name.is_empty() {
             String::new()
         } else {
             format!(", {}", self.found.name)
         };
-        let title = format!("Communities and the weights between them{of}");
-        let has_stability = self.communities.iter().any(|each| each.stability.is_some());
+        let what = match self.path {
+            [] => "Communities".to_owned(),
+            [community] => format!("Groups of community {community}"),
+            path => {
+                let path: Vec<String> = path.iter().map(u64::to_string).collect();
+                format!("Groups of group {}", path.join(":"))
+            }
+        };
+        let title = format!("{what} and the weights between them{of}");
+        let circles = self.circles();
+        let drawn = self.drawn();
         html! {
-            p { (words) }
-            @if has_stability { (legend()) }
             div.explorer {
                 @if let Some(drawing) = chart::network(&title, &self.alternative(), &circles, &drawn) { (drawing) }
                 div.cards aria-live="polite" {
@@ -78,20 +197,43 @@ impl<'a> Network<'a> {
         }
     }
 
-    fn words(&self, drawn: usize) -> String {
-        let lines = match (self.links.len(), drawn) {
+    /// Returns the lines that are drawn.
+    fn drawn(&self) -> Vec<Link> {
+        chart::backbone(self.communities.len(), &self.links)
+    }
+
+    /// Returns the word for one of its parts.
+    fn noun(&self) -> &'static str {
+        if self.path.is_empty() { "Community" } else { "Group" }
+    }
+
+    fn card_key(&self, number: usize) -> String {
+        format!("{}c{number}", self.key)
+    }
+
+    fn words(&self) -> String {
+        let again = match self.inside.iter().any(Option::is_some) {
+            true => ", and once more for the groups inside",
+            false => "",
+        };
+        format!(
+            "The area of a circle is the number of nodes, the width of a line the weight between two communities; the \
+             smallest are drawn larger, to be seen. Choose a circle for its members and neighbors{again}. {}",
+            self.lines()
+        )
+    }
+
+    /// Says which lines are drawn.
+    fn lines(&self) -> String {
+        match (self.links.len(), self.drawn().len()) {
             (0, _) => "No edge leads from one of them to another.".to_owned(),
             (all, drawn) if drawn < all => format!(
-                "Of {} lines, {} are drawn: the two largest of each community, and those that hold the rest together.",
+                "Of {} lines, {} are drawn: the two largest of each, and those that hold the rest together.",
                 format_count(all as u64),
                 format_count(drawn as u64)
             ),
             _ => String::new(),
-        };
-        format!(
-            "The area of a circle is the number of nodes, the width of a line the weight between two communities; the \
-             smallest are drawn larger, to be seen. Choose a circle for its members and neighbors. {lines}"
-        )
+        }
     }
 
     /// Describes the drawing to those who cannot see it.
@@ -101,9 +243,11 @@ impl<'a> Network<'a> {
                 community.neighbor.zip(community.neighbor_weight).map(|(number, weight)| {
                     format!(", most of all tied to {} by {}", format_count(number), real(weight))
                 });
-            format!("{}{}", reported(community), neighbor.unwrap_or_default())
+            format!("{}{}", self.reported(community), neighbor.unwrap_or_default())
         });
-        format!("{}. The table below has the figures.", each.collect::<Vec<_>>().join("; "))
+        let all = each.collect::<Vec<_>>().join("; ");
+        // The table has no groups.
+        if self.path.is_empty() { all + ". The table below has the figures." } else { all + "." }
     }
 
     fn circles(&self) -> Vec<Circle> {
@@ -119,8 +263,8 @@ impl<'a> Network<'a> {
                 Some(_) => "unsure",
                 None => "",
             };
-            let (size, reported) = (community.size as f64, reported(community));
-            Circle { target: key(self.at, number), names, size, class, reported }
+            let (size, reported) = (community.size as f64, self.reported(community));
+            Circle { target: self.card_key(number), names, size, class, reported }
         });
         each.collect()
     }
@@ -130,17 +274,20 @@ impl<'a> Network<'a> {
         let others = community.size.saturating_sub(community.members.len() as u64);
         let neighbors = self.neighbors(number);
         html! {
-            article.card id=(key(self.at, number)) {
-                h3 { "Community " (community.community) ": " bdi { (name(&community.representative, ON_CARD)) } }
+            article.card id=(self.card_key(number)) data-number=(community.community) {
+                h3 { (self.noun()) " " (community.community) ": " (node(&community.representative)) }
                 dl {
                     @for (what, value) in largest::figures(community, self.nodes) {
                         dt { (what) } dd { (value) }
                     }
                 }
+                @if let Some((to, count)) = &self.inside[number] {
+                    p { a.into href={ "#" (to) } { "Go inside: " (format_counted(*count, "group", "groups")) } }
+                }
                 @if !community.members.is_empty() {
                     h4 { "Members with the largest weights inside" }
                     ul {
-                        @for member in &community.members { li { bdi { (name(member, ON_CARD)) } } }
+                        @for member in &community.members { li { (node(member)) } }
                     }
                     @if others > 0 {
                         p.faint { "and " (format_counted(others, "other", "others")) " in " (self.found.output) }
@@ -151,7 +298,7 @@ impl<'a> Network<'a> {
                     ul {
                         @for &(other, weight) in &neighbors {
                             li {
-                                a href={ "#" (key(self.at, other)) } {
+                                a href={ "#" (self.card_key(other)) } {
                                     (self.communities[other].community) ": "
                                     bdi { (name(&self.communities[other].representative, OF_NEIGHBOR)) }
                                 }
@@ -162,6 +309,16 @@ impl<'a> Network<'a> {
                 }
             }
         }
+    }
+
+    fn reported(&self, community: &CommunityReport) -> String {
+        format!(
+            "{} {}, {}: {}",
+            self.noun().to_lowercase(),
+            community.community,
+            name(&community.representative, OF_NEIGHBOR),
+            format_counted(community.size, "node", "nodes")
+        )
     }
 
     /// Returns the neighbors to which the largest weights lead.
@@ -179,12 +336,20 @@ impl<'a> Network<'a> {
     }
 }
 
+/// Renders the name of a node on a card, with the whole of it to be found, if it is not of any length and has nothing to hide.
+fn node(text: &str) -> Markup {
+    let shown = name(text, ON_CARD);
+    let is_found =
+        text != shown && text.len() <= FOUND_BYTES_MAX && shorten(text, usize::MAX) == text;
+    html! { bdi.node data-name=[is_found.then_some(text)] { (shown) } }
+}
+
 /// Returns the weights between the communities, each pair once.
-fn links(largest: &LargestReport) -> Vec<Link> {
-    let each = largest.communities.iter().enumerate();
+fn links(communities: &[CommunityReport], links: &[CommunityLink]) -> Vec<Link> {
+    let each = communities.iter().enumerate();
     let number: BTreeMap<u64, usize> = each.map(|(at, found)| (found.community, at)).collect();
     let mut weights: BTreeMap<[usize; 2], f64> = BTreeMap::new();
-    for link in &largest.links {
+    for link in links {
         let (Some(&one), Some(&other)) = (number.get(&link.source), number.get(&link.target))
         else {
             continue;
@@ -194,15 +359,6 @@ fn links(largest: &LargestReport) -> Vec<Link> {
         }
     }
     weights.into_iter().map(|(ends, weight)| Link { ends, weight }).collect()
-}
-
-fn reported(community: &CommunityReport) -> String {
-    format!(
-        "community {}, {}: {}",
-        community.community,
-        name(&community.representative, OF_NEIGHBOR),
-        format_counted(community.size, "node", "nodes")
-    )
 }
 
 fn legend() -> Markup {

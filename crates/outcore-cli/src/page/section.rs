@@ -7,7 +7,7 @@ use outcore_page::Records;
 use outcore_page::chart::Drawing;
 
 /// Maximum number of results that are drawn and listed.
-const RESULTS_MAX: usize = 3;
+pub(super) const RESULTS_MAX: usize = 3;
 
 /// Section of the page.
 pub(super) struct Section {

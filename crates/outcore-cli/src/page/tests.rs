@@ -8,7 +8,7 @@ use outcore::cluster::Sweep;
 use outcore::compare::{CompareOptions, CompareReport};
 use outcore::input::CommunityInput;
 use outcore::io::Files;
-use outcore::job::{self, CommunityLink, CommunityReport, LargestReport, Report};
+use outcore::job::{self, CommunityLink, CommunityReport, GroupsReport, LargestReport, Report};
 use outcore::progress::Silent;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,34 @@ fn power_law(count: u64, name: impl Fn(u64, u64) -> String) -> LargestReport {
             let weight = near * 1e5 / ((source + 1) * (target + 1)) as f64;
             CommunityLink { source, target, weight }
         });
-    LargestReport { communities, links: links.collect() }
+    LargestReport { communities, links: links.collect(), groups: Vec::new() }
+}
+
+/// Adds `count` groups to each of the first communities, and two groups to the first of each.
+fn with_groups(mut largest: LargestReport, count: u64) -> LargestReport {
+    for community in 0..largest.communities.len() as u64 {
+        let LargestReport { communities, links, .. } = power_law(count, name);
+        let inside = |path, group_count, groups: Vec<CommunityReport>, links| GroupsReport {
+            path,
+            group_count,
+            groups,
+            links,
+        };
+        let nested = communities[..2].to_vec();
+        largest.groups.push(inside(vec![community], 2 * count, communities, links));
+        largest.groups.push(inside(vec![community, 0], 2, nested, Vec::new()));
+    }
+    largest
+}
+
+/// Returns the identifiers to which links of a page lead, and fails unless each exists once.
+fn targets(page: &str) -> Vec<&str> {
+    let all = page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next());
+    let all: Vec<&str> = all.collect();
+    for target in &all {
+        assert_eq!(page.matches(&format!("id=\"{target}\"")).count(), 1, "{target}");
+    }
+    all
 }
 
 fn name(community: u64, node: u64) -> String {
@@ -131,10 +158,71 @@ fn a_page_begins_with_its_communities() {
     assert!(page.len() < 1 << 20, "{} bytes", page.len());
     // The bars have the numbers of the communities.
     assert!(page.contains(">0: RPL0</text>") && !page.contains(">1.</text>"));
-    let targets = page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next());
-    for target in targets {
-        assert!(page.contains(&format!("id=\"{target}\"")), "{target}");
+    assert!(!targets(&page).is_empty());
+}
+
+#[test]
+fn communities_lead_to_the_groups_inside_and_back() {
+    let page = page_of(Some(with_groups(power_law(100, name), 12)));
+    keep("levels-inside.html", &page);
+    assert!(page.len() < 3 << 20, "{} bytes", page.len());
+    let targets = targets(&page);
+    let sections = page.matches("<section class=\"within\"").count();
+    // 28 communities with 12 groups, and 2 in the first of these; there is no room for another twelve.
+    assert_eq!(sections, 56);
+    for at in 0..sections {
+        let section = format!("r0g{at}");
+        assert_eq!(targets.iter().filter(|target| **target == section).count(), 1, "{section}");
     }
+    assert!(page.contains("<a class=\"into\" href=\"#r0g0\">Go inside: 24 groups</a>"));
+    assert!(
+        page.contains("The 12 largest of 24 groups inside.")
+            && page.contains("All 2 groups inside.")
+    );
+    assert!(page.contains("aria-label=\"Groups of group 3:0 and the weights between them\""));
+    let trail = "<nav class=\"trail\" aria-label=\"Levels\"><a href=\"#r0c3\"><bdi>All communities</bdi></a> › \
+                 <a href=\"#r0g6c0\"><bdi>Community 3: ";
+    assert!(page.contains(trail), "the way back from a group inside the fourth community");
+    assert!(page.contains("for its members and neighbors, and once more for the groups inside."));
+    let plain = page_of(Some(power_law(100, name)));
+    assert!(!plain.contains("class=\"within\"") && !plain.contains("Go inside"));
+}
+
+#[test]
+fn several_results_share_the_room_for_groups() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut report = report(directory.path());
+    let found = report.communities.as_mut().expect("communities");
+    found.described.largest = Some(with_groups(power_law(100, name), 12));
+    let communities = report.communities.clone().expect("communities");
+    let result = |at| outcore::job::ResultReport {
+        output: format!("c.{at}.tsv"),
+        communities: communities.clone(),
+    };
+    report.results = (0..4).map(result).collect();
+    let page = html(&report).expect("a page");
+    keep("several-levels.html", &page);
+    targets(&page);
+    assert!(page.contains("id=\"r2g17\"") && !page.contains("id=\"r2g30\""));
+    assert!(page.contains("data-result=\"c.2.tsv\""));
+    assert!(page.len() < 3 << 20, "{} bytes", page.len());
+}
+
+#[test]
+fn names_on_cards_are_found_in_full() {
+    let long = |community: u64, node: u64| match node % 3 {
+        0 => format!("{}{community}", "a/rather/long/name/".repeat(5)),
+        1 => format!("short {community} {node}"),
+        _ => format!("{}{community}", "too long to be in the page twice ".repeat(20)),
+    };
+    let page = page_of(Some(power_law(3, long)));
+    let whole = format!("data-name=\"{}2\"", "a/rather/long/name/".repeat(5));
+    assert!(page.contains(&whole));
+    assert!(page.contains("<bdi class=\"node\">short 2 1</bdi>"));
+    assert!(!page.contains("data-name=\"too long"));
+    assert!(
+        page.contains("data-number=\"2\"") && page.contains("class=\"search\" role=\"search\"")
+    );
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn a_page_has_all_sections_and_the_json_of_the_report() {
         "<strong>41 communities</strong> in a graph of 320 nodes and 1,160 edges. The largest has 9 nodes (2.8 %)",
         "of the nodes stay with their communities from one start to another, on average over ",
         "<figcaption>Communities and the weights between them</figcaption>",
-        "<h3>Community 0: <bdi>n",
+        "<h3>Community 0: <bdi class=\"node\">n",
         "1,160 lines with an edge of edges.tsv gave a graph of 320 nodes and 1,160 edges.",
         "The method map-equation (seed 0) found",
         "of memory at most, with a limit of",

@@ -60,7 +60,7 @@ mod report;
 mod resume;
 mod score;
 
-pub use crate::present::{CommunityLink, CommunityReport, LargestReport, Preference};
+pub use crate::present::{CommunityLink, CommunityReport, GroupsReport, LargestReport, Preference};
 pub use builder::Job;
 pub use compare::compare;
 pub use export::{ExportOptions, ExportReport, export};

@@ -30,8 +30,10 @@ const LINE_NUMBERS: u64 = 1 << 17;
 /// Levels below communities, coarsest first.
 pub(crate) struct Levels {
     directory: PathBuf,
-    /// Number of each node, for each level.
+    /// Number of each node, for each level, as it is written.
     columns: Vec<Array<u32>>,
+    /// Number of each node's group among all groups of a level.
+    numbers: Vec<Array<u32>>,
     group_counts: Vec<u64>,
     form: LevelForm,
 }
@@ -55,6 +57,22 @@ impl Levels {
         let block = LINE_NUMBERS / self.columns.len().max(1) as u64;
         let open = |column: &Array<u32>| column.read(bench.files, block);
         self.columns.iter().map(open).collect::<Result<_>>().map(LevelColumns)
+    }
+
+    /// Opens the numbers of the nodes' groups among all groups of a level.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(super) fn numbers(&self, bench: &Workbench<'_>, at: usize) -> Result<ArrayReader<u32>> {
+        self.numbers[at].read(bench.files, LINE_NUMBERS)
+    }
+
+    /// Opens the numbers of the nodes' groups in a level, as they are written.
+    ///
+    /// # Errors
+    /// `Io` with the path.
+    pub(super) fn written(&self, bench: &Workbench<'_>, at: usize) -> Result<ArrayReader<u32>> {
+        self.columns[at].read(bench.files, LINE_NUMBERS)
     }
 
     pub(crate) fn remove(self, bench: &Workbench<'_>) {
@@ -93,7 +111,7 @@ pub(crate) fn divide(
     bench.files.create_directory(&directory)?;
     let mut divider = Divider { bench, directory: &directory, labels: presented.labels(), done: 0 };
     let groups = divider.follow(groupings)?;
-    let (mut columns, mut group_counts) = (Vec::new(), Vec::new());
+    let (mut columns, mut numbers, mut group_counts) = (Vec::new(), Vec::new(), Vec::new());
     let mut parents = Parents { numbers: None, count: presented.community_count() };
     for (groups, grouping) in groups.iter().zip(groupings).rev() {
         let name = columns.len();
@@ -103,13 +121,14 @@ pub(crate) fn divide(
         }
         let Some(children) = split else { continue };
         group_counts.push(children.count);
+        numbers.extend(children.numbers.clone());
         columns.extend(match form {
             LevelForm::Columns => children.numbers.clone(),
             LevelForm::Tree => Some(divider.count_inside(&parents, &children, name)?),
         });
         parents = children;
     }
-    Ok(Levels { directory, columns, group_counts, form })
+    Ok(Levels { directory, columns, numbers, group_counts, form })
 }
 
 /// Groups or communities that the next level divides.

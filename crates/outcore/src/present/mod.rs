@@ -15,6 +15,7 @@
 
 mod earlier;
 mod flow;
+mod groups;
 #[cfg(test)]
 mod level_tests;
 mod levels;
@@ -33,6 +34,8 @@ mod tree;
 
 pub use earlier::Earlier;
 pub(crate) use flow::{Flow, FlowPurpose};
+pub use groups::GroupsReport;
+pub(crate) use groups::{GROUP_BYTES, describe_groups};
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Rows, Workbench, match_numbers};
 pub(crate) use memory::{PresentMemory, reading_bytes};

@@ -3,7 +3,7 @@
 //! Cost: what [`Sums`](super::Sums) takes, for the arcs of the largest communities only, and a scan of the names. Memory:
 //! a few hundred rows and names.
 
-use super::Presented;
+use super::{GroupsReport, Presented};
 use crate::error::Result;
 use crate::graph::Graph;
 
@@ -19,6 +19,9 @@ pub struct LargestReport {
     pub communities: Vec<CommunityReport>,
     /// Weights between these communities, each pair once: directions do not count.
     pub links: Vec<CommunityLink>,
+    /// The groups inside these communities and inside these groups, if levels are written and the memory suffices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupsReport>,
 }
 
 /// A community.
@@ -70,14 +73,19 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    pub(crate) fn new(presented: &Presented) -> Self {
-        let count = Self::community_count(presented);
+    /// Prepares an outline of the first communities by label.
+    pub(super) fn new(count: u32) -> Self {
         Self { members: vec![Vec::new(); count as usize], found: LargestReport::default() }
     }
 
-    /// Returns the number of communities in an outline.
-    pub(super) fn community_count(presented: &Presented) -> u32 {
+    /// Returns the number of communities in the outline of a result.
+    pub(crate) fn count_of(presented: &Presented) -> u32 {
         presented.community_count().min(COMMUNITIES) as u32
+    }
+
+    /// Returns the number of its communities.
+    pub(super) fn count(&self) -> u32 {
+        self.members.len() as u32
     }
 
     /// Adds a node with its weight to others in its community. Nodes come in order.

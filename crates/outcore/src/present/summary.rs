@@ -85,22 +85,18 @@ pub(crate) struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    /// Prepares an outline, and rows of all communities or of those in the outline.
+    /// Prepares rows of the first communities by label, and an outline of some of these.
     pub(crate) fn new(
         bench: &Workbench<'_>,
         graph: &Graph,
         presented: &'a Presented,
-        lists_all: bool,
-        outline: bool,
+        listed: u32,
+        outlined: Option<u32>,
     ) -> Result<Self> {
-        let listed = match lists_all {
-            true => presented.community_count() as u32,
-            false => Outline::community_count(presented),
-        };
         let shared = presented.shared_count().min(listed as usize);
         Ok(Self {
             listed,
-            outline: outline.then(|| Outline::new(presented)),
+            outline: outlined.map(Outline::new),
             labels: presented.labels(),
             is_directed: graph.is_directed(),
             inside: vec![0.0; listed as usize],
@@ -188,7 +184,8 @@ impl<'a> Sums<'a> {
         let ends = if self.is_directed { 1.0 } else { 2.0 };
         let total = self.total * if self.is_directed { 2.0 } else { 1.0 };
         let mut outline = self.outline.take();
-        let mut between = Between::new(self.sorter.finish()?, Outline::community_count(presented));
+        let linked = outline.as_ref().map_or(0, Outline::count);
+        let mut between = Between::new(self.sorter.finish()?, linked);
         for_each_name(bench, names, done, |piece, name| {
             let label = piece.number as u32;
             let size = u64::from(sizes.of(label));

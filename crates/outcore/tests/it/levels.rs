@@ -339,3 +339,97 @@ fn a_level_without_effect_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert!(error.to_string().contains("`--level` has no effect"), "{error}");
 }
+
+/// Returns the numbers of the community and the groups of each node of a result.
+fn by_columns(sim: &Sim, form: LevelForm) -> HashMap<String, Vec<u64>> {
+    let text = String::from_utf8(sim.get(OUTPUT).unwrap()).unwrap();
+    let rows = text.lines().filter(|line| !line.starts_with("node\t"));
+    let numbers = |row: &str| match form {
+        LevelForm::Columns => row.split('\t').map(|number| number.parse().unwrap()).collect(),
+        LevelForm::Tree => row.split(':').map(|number| number.parse().unwrap()).collect(),
+    };
+    rows.map(|row| row.split_once('\t').unwrap())
+        .map(|(node, row)| (node.into(), numbers(row)))
+        .collect()
+}
+
+/// Checks the groups inside `nodes`, which have the path `path` and are whole at `level`, and those inside these. Returns
+/// the number of groups that were checked.
+fn check_inside(
+    found: &[job::GroupsReport],
+    edges: &[(String, String)],
+    numbers: &HashMap<String, Vec<u64>>,
+    (nodes, path, level): (&[&String], &[u64], usize),
+) -> usize {
+    let depth = numbers.values().next().map_or(0, Vec::len);
+    let families = (level + 1..depth).map(|below| {
+        let mut groups: HashMap<u64, Vec<&String>> = HashMap::new();
+        nodes.iter().for_each(|node| groups.entry(numbers[*node][below]).or_default().push(node));
+        (below, groups)
+    });
+    let inside = found.iter().find(|inside| inside.path == path);
+    let Some((below, groups)) = families.into_iter().find(|(_, groups)| groups.len() > 1) else {
+        assert!(inside.is_none(), "{path:?} is not divided");
+        return 0;
+    };
+    let inside = inside.unwrap_or_else(|| panic!("{path:?} is divided"));
+    assert_eq!(inside.group_count, groups.len() as u64);
+    assert_eq!(inside.groups.len(), groups.len().min(12));
+    assert!(inside.groups.is_sorted_by(|a, b| a.size >= b.size), "{path:?}");
+    let least = inside.groups.last().unwrap().size as usize;
+    let is_listed = |number: &u64| inside.groups.iter().any(|group| group.community == *number);
+    assert!(groups.iter().all(|(number, nodes)| is_listed(number) || nodes.len() <= least));
+    let of = |node: &String| nodes.contains(&node).then(|| numbers[node][below]);
+    let mut weights: HashMap<(u64, u64), f64> = HashMap::new();
+    for (one, other) in edges.iter().filter_map(|(a, b)| Some((of(a)?, of(b)?))) {
+        if one != other && is_listed(&one) && is_listed(&other) {
+            *weights.entry((one.min(other), one.max(other))).or_default() += 1.0;
+        }
+    }
+    let links = inside
+        .links
+        .iter()
+        .map(|link| ((link.source.min(link.target), link.source.max(link.target)), link.weight));
+    assert_eq!(links.collect::<HashMap<_, _>>(), weights, "{path:?}");
+    let each = inside.groups.iter().map(|group| {
+        let own = &groups[&group.community];
+        assert_eq!(group.size, own.len() as u64, "{path:?}");
+        assert!(own.contains(&&group.representative) && group.members[0] == group.representative);
+        assert!(group.members.iter().all(|member| own.contains(&member)));
+        let path = [path, &[group.community]].concat();
+        1 + check_inside(found, edges, numbers, (own, &path, below))
+    });
+    each.sum()
+}
+
+#[test]
+fn the_groups_of_the_outline_are_those_of_the_result() {
+    for form in [LevelForm::Columns, LevelForm::Tree] {
+        let sim = storage(1024);
+        let present = PresentOptions { outline: true, levels: form, ..PresentOptions::default() };
+        let clustering = with_levels(Method::Modularity);
+        let report = run(&sim, (2, 256 * MIB), &clustering, &present, &Silent).unwrap();
+        let largest = report.communities.unwrap().described.largest.unwrap();
+        let text = String::from_utf8(sim.get("/in/edges.tsv").unwrap()).unwrap();
+        // Repeated edges are summed.
+        let ends = text.lines().map(|line| line.split_once('\t').unwrap());
+        let edges: Vec<(String, String)> =
+            ends.map(|(one, other)| (one.to_owned(), other.to_owned())).collect();
+        let numbers = by_columns(&sim, form);
+        let mut count = 0;
+        for community in &largest.communities {
+            let number = community.community;
+            let nodes: Vec<&String> =
+                numbers.iter().filter(|(_, of)| of[0] == number).map(|(node, _)| node).collect();
+            count += check_inside(&largest.groups, &edges, &numbers, (&nodes, &[number], 0));
+        }
+        let listed: usize = largest.groups.iter().map(|inside| inside.groups.len()).sum();
+        assert!(count > 20 && count == listed && listed <= 400, "{count} of {listed}");
+        // Threads and memory do not matter; without levels there are no groups.
+        let again = run(&storage(1024), (1, 128 * MIB), &clustering, &present, &Silent).unwrap();
+        assert_eq!(again.communities.unwrap().described.largest.unwrap(), largest);
+        let plain = ClusterOptions { levels: false, ..clustering };
+        let plain = run(&storage(1024), (2, 256 * MIB), &plain, &present, &Silent).unwrap();
+        assert!(plain.communities.unwrap().described.largest.unwrap().groups.is_empty());
+    }
+}

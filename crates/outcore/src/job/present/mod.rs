@@ -18,9 +18,9 @@ use crate::io::{Column, Shares};
 use crate::membership::{self, MembershipOptions, NodeNumbers};
 use crate::output::{RowFile, RowWriter};
 use crate::present::{
-    CommunityReport, Earlier, Flow, FlowPurpose, Inside, LargestReport, LevelForm, Levels, Look,
-    Preference, PresentOptions, Presented, Priorities, Sums, Workbench, match_numbers,
-    write_chosen, write_heights, write_representatives,
+    CommunityReport, Earlier, Flow, FlowPurpose, GroupsReport, Inside, LargestReport, LevelForm,
+    Levels, Look, Outline, Preference, PresentOptions, Presented, Priorities, Sums, Workbench,
+    describe_groups, match_numbers, write_chosen, write_heights, write_representatives,
 };
 use crate::progress::Stage;
 use crate::units::{format_bytes, format_count, format_counted};
@@ -111,7 +111,8 @@ impl<'a> Presenting<'a> {
         report.described.compared = self.compare_earlier(context, &presented, output)?;
         let levels = self.divide(context, &presented, &groupings)?;
         report.levels.group_counts = levels.as_ref().map(|levels| levels.group_counts().to_vec());
-        let (inside, largest) = self.look_inside(context, &presented, stability.as_ref(), at)?;
+        let found = self.look_inside(context, &presented, levels.as_ref(), stability.as_ref(), at);
+        let (inside, largest) = found?;
         report.described.largest = largest;
         report.described.summary =
             targets.sides.summary.get(at).map(|path| path.display().to_string());
@@ -219,6 +220,7 @@ impl<'a> Presenting<'a> {
         &self,
         context: &mut Context<'_>,
         presented: &Presented,
+        levels: Option<&Levels>,
         stability: Option<&Shares<u32>>,
         at: usize,
     ) -> Result<(Inside, Option<LargestReport>)> {
@@ -247,6 +249,9 @@ impl<'a> Presenting<'a> {
                     })?;
                 written.extend(table.map(RowWriter::finish).transpose()?);
             }
+            if let (Some(outline), Some(levels)) = (&mut outline, levels) {
+                outline.groups = self.look_into_groups(context, presented, levels, stability)?;
+            }
             let file = |path| RowFile::new(path, targets.options.output_header);
             if let Some(to) = targets.sides.representatives.get(at) {
                 let bytes = write_representatives(bench, graph, presented, &inside, file(to));
@@ -265,6 +270,26 @@ impl<'a> Presenting<'a> {
             };
             Ok(((inside, outline), summary))
         })
+    }
+
+    /// Describes the groups inside the communities of the outline, if the memory suffices.
+    fn look_into_groups(
+        &self,
+        context: &Context<'_>,
+        presented: &Presented,
+        levels: &Levels,
+        stability: Option<&Shares<u32>>,
+    ) -> Result<Vec<GroupsReport>> {
+        let (graph, counts) = (self.graph, levels.group_counts());
+        let above = std::iter::once(presented.community_count()).chain(counts.iter().copied());
+        let groups = counts.iter().zip(above).map(|(count, above)| count + above).max();
+        let bytes = self.targets.groups_bytes(graph, context.limits.threads, groups.unwrap_or(0));
+        if bytes > context.limits.memory_bytes {
+            return Ok(Vec::new());
+        }
+        let least = 2 * Workbench::BUDGET_MIN;
+        let bench = bench(context, sort_budget(context, bytes.saturating_sub(least), least));
+        describe_groups(&bench, graph, presented, levels, stability)
     }
 
     /// Returns the memory of what a scan of the graph finds.
@@ -287,7 +312,9 @@ impl<'a> Presenting<'a> {
     ) -> Result<(Inside, Option<Sums<'p>>)> {
         let Self { graph, look, ref priorities, .. } = *self;
         let PresentOptions { outline, member_weights, .. } = *self.targets.options;
-        let sums = || Sums::new(bench, graph, presented, has_table, outline);
+        let outlined = Outline::count_of(presented);
+        let listed = if has_table { presented.community_count() as u32 } else { outlined };
+        let sums = || Sums::new(bench, graph, presented, listed, outline.then_some(outlined));
         let mut sums = (look == Look::Communities).then(sums).transpose()?;
         let preferred = |of: &Priorities| of.preferred(bench, graph, presented);
         let preferred = priorities.as_ref().map(preferred).transpose()?;

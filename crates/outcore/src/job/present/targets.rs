@@ -17,8 +17,8 @@ use crate::job::context::Context;
 use crate::membership;
 use crate::output::{self, ModuleForm, RowFormat, Written};
 use crate::present::{
-    Earlier, LevelForm, Look, PresentMemory, PresentOptions, RowForm, SideFiles, Small, Workbench,
-    check_module_names, is_module_number, module_bytes, not_a_number,
+    Earlier, GROUP_BYTES, LevelForm, Look, PresentMemory, PresentOptions, RowForm, SideFiles,
+    Small, Workbench, check_module_names, is_module_number, module_bytes, not_a_number,
 };
 use crate::score;
 use std::iter::once;
@@ -197,6 +197,11 @@ impl<'a> Targets<'a> {
             true => Look::Communities,
             false => self.options.look(),
         }
+    }
+
+    /// Returns the memory to describe the groups inside communities, of which two levels have `groups`.
+    pub(super) fn groups_bytes(&self, graph: &Graph, threads: usize, groups: u64) -> u64 {
+        self.memory(graph, threads).bytes(Look::Communities, 0) + GROUP_BYTES * groups
     }
 
     /// Refuses row options that contradict each other or the output.
