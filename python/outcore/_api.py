@@ -729,6 +729,7 @@ def compare(
     output: StrPath | None = None,
     moved: StrPath | None = None,
     report: StrPath | None = None,
+    representatives: Sequence[StrPath] | None = None,
     output_header: bool = False,
     comment: str | None = None,
     community_columns: Columns | None = None,
@@ -755,6 +756,9 @@ def compare(
         File for the nodes that moved, each with its two communities; likewise a table.
     report : path, optional
         File for the report: JSON, or a page with a drawing if the name ends in ``.html``.
+    representatives : sequence of path, optional
+        Two files that :func:`cluster` wrote to `representatives` or `summary`, that of `a` and that of `b`: communities
+        are then named by their representatives, too, in the report and in `representatives` of the result.
     output_header : bool
         Begin text of `output` and `moved` with a line of the names of its columns.
     level : int or "last", optional

@@ -118,3 +118,20 @@ def test_a_temporary_table_is_removed_with_its_comparison(own_directory: Path) -
     with pytest.raises(outcore.InputError, match="have no node in common"):
         outcore.compare(path, write("b.tsv", {"z": 0}))
     assert sorted(left.name for left in own_directory.iterdir()) == ["a.tsv", "b.tsv"]
+
+
+def test_communities_are_named_by_their_representatives(tmp_path: Path) -> None:
+    graph = Path(__file__).resolve().parents[2] / "tests/graphs/karate.tsv"
+    names = [tmp_path / "first.tsv", tmp_path / "second.csv"]
+    first = outcore.cluster(graph, method="modularity", representatives=names[0], progress=False)
+    second = outcore.cluster(graph, method="modularity", resolution=2.0, summary=names[1], progress=False)
+    found = outcore.compare(first, second, representatives=names, report=tmp_path / "page.html", progress=False)
+    rows = [line.split("\t") for line in names[0].read_text().splitlines()]
+    assert dict(found.representatives["a"]) == {number: node for number, node, _ in rows}
+    assert len(found.representatives["b"]) == second.community_count
+    page = (tmp_path / "page.html").read_text()
+    assert all(f">{number}: {node} · " in page for number, node, _ in rows)
+    with pytest.raises(outcore.UsageError, match="has 1 file for 2 results"):
+        outcore.compare(first, second, representatives=names[:1], progress=False)
+    with pytest.raises(outcore.InputError, match="names two nodes of community"):
+        outcore.compare(first, second, representatives=[first.path, names[1]], progress=False)

@@ -52,7 +52,8 @@ ELSEWHERE = {
     },
     "score": {"graph", "communities", "json", "quiet", "verbose", "progress", "color"},
     "export": {"graph", "communities", "quiet", "verbose", "progress", "color"},
-    "compare": {"a", "b", "json", "quiet", "verbose", "progress", "color"},
+    # More than two results are compared by a loop.
+    "compare": {"a", "b", "more", "json", "quiet", "verbose", "progress", "color"},
 }
 #: Keywords that are not options of the command, or that have other values: levels are columns, or not wanted.
 OWN = {"edges", "graph", "communities", "a", "b", "progress", "levels"}

@@ -123,7 +123,9 @@ fn read(command: &mut Command) -> (Vec<&mut Vec<PathBuf>>, Vec<&mut PathBuf>) {
             (Vec::new(), single.collect())
         }
         Command::Export(export) => (Vec::new(), export.communities.iter_mut().collect()),
-        Command::Compare(compare) => (Vec::new(), vec![&mut compare.a, &mut compare.b]),
+        Command::Compare(compare) => {
+            (vec![&mut compare.more], vec![&mut compare.a, &mut compare.b])
+        }
         _ => (Vec::new(), Vec::new()),
     }
 }

@@ -21,7 +21,8 @@ pub(crate) fn check(files: &Files, command: &Command) -> Result<()> {
     let paths = match command {
         Command::Compare(of) if takes_stdout(of) => return Ok(()),
         Command::Compare(of) => paths
-            .read(None, [&of.a, &of.b])
+            .read(None, of.results())
+            .read(REPRESENTATIVES, &of.representatives)
             .read(PROFILE, profile::given(&of.resources))
             .write(OUTPUT, &of.output)
             .write(MOVED, &of.moved)

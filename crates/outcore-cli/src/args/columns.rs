@@ -103,7 +103,9 @@ fn files_of(command: &mut Command) -> Vec<(Rows, &mut PathBuf)> {
             Command::Score(of) => {
                 (None, None, std::iter::once(&mut of.communities).chain(&mut of.against).collect())
             }
-            Command::Compare(of) => (None, None, vec![&mut of.a, &mut of.b]),
+            Command::Compare(of) => {
+                (None, None, [&mut of.a, &mut of.b].into_iter().chain(&mut of.more).collect())
+            }
             Command::Export(of) => (None, None, of.communities.iter_mut().collect()),
             _ => (None, None, Vec::new()),
         };

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 Examples:
   outcore compare yesterday.tsv today.tsv
   outcore compare yesterday.tsv today.tsv --report changes.html
+  outcore compare monday.tsv tuesday.tsv wednesday.tsv --report week.html
   outcore compare a.tsv b.parquet -o overlaps.csv --moved moved.tsv"
 )]
 pub(crate) struct Compare {
@@ -23,6 +24,13 @@ pub(crate) struct Compare {
     /// Second result, in any of these forms
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
+    /// Further results: each is compared with the one before it
+    #[arg(value_name = "C")]
+    pub(crate) more: Vec<PathBuf>,
+    /// Name communities by their representatives: one file for each result, in their order, which `cluster` wrote
+    /// to `--representatives` or `--summary`
+    #[arg(long, value_name = "FILE,..", value_delimiter = ',', num_args = 1)]
+    pub(crate) representatives: Vec<PathBuf>,
     /// Also write all pairs of communities that share nodes: `a<TAB>b<TAB>shared<TAB>size_a<TAB>size_b<TAB>jaccard`. A
     /// table if the name ends like one: .parquet, .arrow, .jsonl or .csv
     #[arg(short, long, value_name = "FILE")]
@@ -53,4 +61,11 @@ pub(crate) struct Compare {
     pub(crate) level: Level,
     #[command(flatten)]
     pub(crate) resources: Resources,
+}
+
+impl Compare {
+    /// Returns all results, in their order.
+    pub(crate) fn results(&self) -> Vec<&PathBuf> {
+        [&self.a, &self.b].into_iter().chain(&self.more).collect()
+    }
 }

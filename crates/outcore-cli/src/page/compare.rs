@@ -1,15 +1,17 @@
-//! The comparison of two results as one HTML page: what changed, drawn, and in tables.
+//! The comparison of results as one HTML page: what changed, drawn, and in tables; of more than two, from each to the next.
 
 use super::found::Found;
 use super::section::{Section, for_each, percent, table};
-use crate::compare::FATES;
+use crate::compare::{Compared, FATES, Representatives, Step, named};
 use crate::screen::print::json;
 use maud::{Markup, html};
 use outcore::Result;
 use outcore::compare::{Change, CompareReport, Drawn, DrawnSide, Fate};
+use outcore::job::CommunityReport;
 use outcore::units::{format_count, format_counted};
 use outcore_page::chart::{self, Alluvial, AlluvialBlock, Drawing, Ribbon};
-use outcore_page::{document, facts, shorten};
+use outcore_page::{facts, interactive, shorten};
+use std::collections::BTreeMap;
 
 /// Name of the JSON inside the page.
 const DATA: &str = "outcore-report";
@@ -20,21 +22,97 @@ const TITLE_MAX: usize = 60;
 ///
 /// # Errors
 /// `Io` if the report cannot be written as JSON.
-pub(crate) fn html(report: &CompareReport) -> Result<String> {
-    let title = format!("From {} to {}", short(&report.a.path), short(&report.b.path));
+pub(crate) fn html(found: &Compared) -> Result<String> {
+    let steps = found.steps();
+    let [first, last] = [&steps[0], &steps[steps.len() - 1]];
+    let title = format!("From {} to {}", short(&first.report.a.path), short(&last.report.b.path));
     let body = html! {
         section.report {
             h1 { (title) }
-            p.finding { (summary(report)) }
-            p.faint { "A is " (report.a.path) ", B is " (report.b.path) }
-            @if let Some(drawing) = drawing(report) { (drawing) }
-            section.experiment id="fates" { h2 { "What became of the communities" } (fates(report)) }
-            (changed(report))
-            section.experiment id="agreement" { h2 { "Agreement" } (agreement(report)) }
+            @match steps {
+                [step] => {
+                    p.finding { (summary(&step.report)) }
+                    p.faint { "A is " (step.report.a.path) ", B is " (step.report.b.path) }
+                    @if let Some(drawing) = drawing_of(step) { (drawing) }
+                    (tables(step, ""))
+                }
+                _ => { (several(steps)) }
+            }
             p.faint { "outcore " (env!("CARGO_PKG_VERSION")) " · report of " code { "outcore compare" } }
         }
     };
-    Ok(document(&title, body, DATA, &json(report)?))
+    Ok(interactive(&title, body, DATA, &json(found)?))
+}
+
+/// Draws a comparison.
+fn drawing_of(Step { report, representatives }: &Step) -> Option<Drawing> {
+    drawing(report, representatives.as_ref().unwrap_or(&Representatives::default()))
+}
+
+/// Renders the tables of a comparison. The end of all identifiers tells them from others on the page.
+fn tables(Step { report, representatives }: &Step, end: &str) -> Markup {
+    let none = Representatives::default();
+    html! {
+        section.experiment id={ "fates" (end) } { h2 { "What became of the communities" } (fates(report)) }
+        (changed(report, representatives.as_ref().unwrap_or(&none), end))
+        section.experiment id={ "agreement" (end) } { h2 { "Agreement" } (agreement(report)) }
+    }
+}
+
+/// Renders several comparisons: the main figures of all, then each.
+fn several(steps: &[Step]) -> Markup {
+    let row = |Step { report, .. }: &Step| {
+        let CompareReport { a, b, node_count, moved_count, agreement, .. } = report;
+        vec![
+            format!("{} to {}", short(&a.path), short(&b.path)),
+            format_count(a.community_count),
+            format_count(b.community_count),
+            format_count(*moved_count),
+            percent(*moved_count, *node_count),
+            format!("{:.4}", agreement.nmi),
+            format!("{:.4}", agreement.ami),
+            format!("{:.4}", agreement.ari),
+        ]
+    };
+    let headings = [
+        "from A to B",
+        "communities of A",
+        "of B",
+        "nodes moved",
+        "of those in both",
+        "NMI",
+        "AMI",
+        "ARI",
+    ];
+    let rows: Vec<Vec<String>> = steps.iter().map(row).collect();
+    let most = steps.iter().max_by(|one, other| share(one).total_cmp(&share(other)));
+    html! {
+        p.finding {
+            (format_count(steps.len() as u64 + 1)) " results, each compared with the one before it."
+            @if let Some(Step { report, .. }) = most {
+                " Most nodes moved from " (short(&report.a.path)) " to " (short(&report.b.path)) ": "
+                (percent(report.moved_count, report.node_count)) " of those in both."
+            }
+        }
+        (table(&headings, &rows, &[]))
+        @for (number, step) in (1..).zip(steps) {
+            details.result open {
+                summary { h2 { (short(&step.report.a.path)) " to " (short(&step.report.b.path)) } }
+                p { (summary(&step.report)) }
+                p.faint { "A is " (step.report.a.path) ", B is " (step.report.b.path) }
+                @if let Some(drawing) = drawing_of(step) { (drawing) }
+                details.part {
+                    summary { h3 { "What became of the communities, and all figures" } }
+                    (tables(step, &format!("-{number}")))
+                }
+            }
+        }
+    }
+}
+
+/// Returns the share of the nodes in both results that moved.
+fn share(Step { report, .. }: &Step) -> f64 {
+    report.moved_count as f64 / report.node_count.max(1) as f64
 }
 
 /// Compares results with an earlier one, if they were matched with it.
@@ -42,9 +120,12 @@ pub(super) fn section(all: &[Found<'_>]) -> Option<Section> {
     let first = all.iter().find_map(|found| found.communities.described.compared.as_ref())?;
     let body = for_each(all, |_, found| {
         let report = found.communities.described.compared.as_ref()?;
+        let largest = found.communities.described.largest.iter().flat_map(|of| &of.communities);
+        let known = |of: &CommunityReport| (of.community.to_string(), of.representative.clone());
+        let names = Representatives { b: largest.map(known).collect(), ..Default::default() };
         Some(html! {
             p { (summary(report)) }
-            @if let Some(drawing) = drawing(report) { (drawing) }
+            @if let Some(drawing) = drawing(report, &names) { (drawing) }
             (fates(report))
         })
     });
@@ -87,9 +168,9 @@ fn summary(report: &CompareReport) -> String {
     )
 }
 
-fn drawing(report: &CompareReport) -> Option<Drawing> {
+fn drawing(report: &CompareReport, names: &Representatives) -> Option<Drawing> {
     let Drawn { a, b, flows } = &report.drawn;
-    let columns = [blocks(a, "A"), blocks(b, "B")];
+    let columns = [blocks(a, "A", &names.a), blocks(b, "B", &names.b)];
     let ribbons: Vec<Ribbon> = flows
         .iter()
         .map(|flow| Ribbon {
@@ -99,8 +180,8 @@ fn drawing(report: &CompareReport) -> Option<Drawing> {
             reported: format!(
                 "{} from {} to {}",
                 format_counted(flow.shared_count, "node", "nodes"),
-                named(&a[flow.a], "A"),
-                named(&b[flow.b], "B")
+                words(&a[flow.a], "A", &names.a),
+                words(&b[flow.b], "B", &names.b)
             ),
         })
         .collect();
@@ -118,23 +199,30 @@ fn drawing(report: &CompareReport) -> Option<Drawing> {
     chart::alluvial("Where the nodes of the largest communities went", &of)
 }
 
-fn blocks(all: &[DrawnSide], side: &str) -> Vec<AlluvialBlock> {
+/// Representatives of the communities of a result, by their names.
+type Names = BTreeMap<String, String>;
+
+fn blocks(all: &[DrawnSide], side: &str, names: &Names) -> Vec<AlluvialBlock> {
     let block = |of: &DrawnSide| AlluvialBlock {
         name: match &of.community {
-            Some(name) => name.to_string(),
+            Some(name) => named(name, names),
             None => format!("{} more", format_count(of.community_count)),
         },
         figure: format_count(of.size),
         size: of.size as f64,
         is_rest: of.community.is_none(),
-        reported: format!("{}: {}", named(of, side), format_counted(of.size, "node", "nodes")),
+        reported: format!(
+            "{}: {}",
+            words(of, side, names),
+            format_counted(of.size, "node", "nodes")
+        ),
     };
     all.iter().map(block).collect()
 }
 
-fn named(of: &DrawnSide, side: &str) -> String {
+fn words(of: &DrawnSide, side: &str, names: &Names) -> String {
     match &of.community {
-        Some(name) => format!("community {name} of {side}"),
+        Some(name) => format!("community {} of {side}", named(name, names)),
         None => {
             let others = format_counted(of.community_count, "other community", "other communities");
             format!("{others} of {side}")
@@ -159,18 +247,18 @@ fn fates(report: &CompareReport) -> Markup {
 }
 
 /// Lists the communities that nodes left and joined.
-fn changed(report: &CompareReport) -> Markup {
-    let left = rows(&report.left, Fate::of_a);
-    let joined = rows(&report.joined, Fate::of_b);
+fn changed(report: &CompareReport, names: &Representatives, end: &str) -> Markup {
+    let left = rows(&report.left, Fate::of_a, [&names.a, &names.b]);
+    let joined = rows(&report.joined, Fate::of_b, [&names.b, &names.a]);
     html! {
         @if !left.is_empty() {
-            section.experiment id="left" {
+            section.experiment id={ "left" (end) } {
                 h2 { "Communities of A that most nodes left" }
                 (table(&["community of A", "nodes", "left", "fate", "nodes in communities of B"], &left, &[3, 4]))
             }
         }
         @if !joined.is_empty() {
-            section.experiment id="joined" {
+            section.experiment id={ "joined" (end) } {
                 h2 { "Communities of B that most nodes joined" }
                 (table(&["community of B", "nodes", "joined", "origin", "nodes in communities of A"], &joined, &[3, 4]))
                 p.faint { "Nodes that joined come from another community than most nodes do." }
@@ -179,19 +267,25 @@ fn changed(report: &CompareReport) -> Markup {
     }
 }
 
-fn rows(all: &[Change], fate: fn(Fate) -> &'static str) -> Vec<Vec<String>> {
+fn rows(
+    all: &[Change],
+    fate: fn(Fate) -> &'static str,
+    [own, other]: [&Names; 2],
+) -> Vec<Vec<String>> {
     let row = |change: &Change| {
         let mut parts: Vec<String> = change
             .parts
             .iter()
-            .map(|part| format!("{} in {}", format_count(part.shared_count), part.community))
+            .map(|part| {
+                format!("{} in {}", format_count(part.shared_count), named(&part.community, other))
+            })
             .collect();
         let more = change.part_count - parts.len() as u64;
         if more > 0 {
             parts.push(format!("{} more", format_count(more)));
         }
         vec![
-            change.community.to_string(),
+            named(&change.community, own),
             format_count(change.size),
             format_count(change.moved_count),
             fate(change.fate).to_owned(),

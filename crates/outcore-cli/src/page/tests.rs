@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the files of a test")]
 
 use super::html;
+use crate::compare::{Compared, Representatives, Step};
 use outcore::Job;
 use outcore::budget::Limits;
 use outcore::cluster::Sweep;
@@ -312,7 +313,8 @@ fn long_paths_of_compared_files_are_shown_in_full_once() {
     for path in &paths {
         std::fs::copy(directory.path().join("c.tsv"), path).expect("a disk");
     }
-    let found = compared(&paths, directory.path());
+    let report = compared(&paths, directory.path());
+    let found = Compared::Two(Box::new(Step { report, representatives: None }));
     let page = super::compare::html(&found).expect("a page");
     keep("compare-long.html", &page);
     let title = page.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next());
@@ -325,6 +327,43 @@ fn long_paths_of_compared_files_are_shown_in_full_once() {
             "in the sentence on what A and B are"
         );
     }
+}
+
+#[test]
+fn each_of_several_results_is_compared_with_the_one_before_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    report(directory.path());
+    let text = std::fs::read_to_string(directory.path().join("c.tsv")).expect("a result");
+    let [first, second, third] =
+        ["first.tsv", "second.tsv", "third.tsv"].map(|name| directory.path().join(name));
+    // The second has the nodes of two communities in one, the third as the first.
+    std::fs::write(&first, &text).expect("a disk");
+    std::fs::write(&second, text.replace("\t1\n", "\t0\n")).expect("a disk");
+    std::fs::write(&third, &text).expect("a disk");
+    let names = || (0..12).map(|at| (at.to_string(), format!("<node {at}>"))).collect();
+    let step = |pair: [&PathBuf; 2]| Step {
+        report: compared(&pair.map(PathBuf::clone), directory.path()),
+        representatives: Some(Representatives { a: names(), b: names() }),
+    };
+    let found = Compared::Several {
+        schema: 1,
+        kind: "compare-several",
+        comparisons: vec![step([&first, &second]), step([&second, &third])],
+    };
+    let page = super::compare::html(&found).expect("a page");
+    keep("compare-three.html", &page);
+    targets(&page);
+    assert!(page.contains("3 results, each compared with the one before it."));
+    assert_eq!(page.matches("<svg class=\"wide alluvial\"").count(), 2);
+    assert_eq!(page.matches("<details class=\"result\" open>").count(), 2);
+    for id in ["fates-1", "fates-2", "left-1", "left-2", "agreement-2"] {
+        assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
+    }
+    assert!(
+        page.contains(">0: &lt;node 0&gt; · 10</text>"),
+        "communities have their representatives"
+    );
+    assert!(page.contains("5 in 1: &lt;node 1&gt;"), "and so have parts");
 }
 
 #[test]
