@@ -1,7 +1,8 @@
 #' Communities in graphs larger than memory
 #'
 #' [outcore()] finds communities; [outcore_build()] stores a graph for several runs, [outcore_plan()] predicts memory,
-#' disk and time, [outcore_score()] measures the quality of communities, and [outcore_lab()] measures the disk.
+#' disk and time, [outcore_score()] measures the quality of communities, [outcore_compare()] compares two results,
+#' [outcore_export()] writes a graph for other programs, and [outcore_lab()] measures the disk.
 #' [ExoLabel()] and [EstimateExoLabel()] have the arguments and results of the functions of the package SynExtend.
 #'
 #' All functions take the options of the command `outcore` as arguments: `--min-weight 0.5` is `min_weight = 0.5`, a

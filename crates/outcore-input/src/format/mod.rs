@@ -172,7 +172,29 @@ fn read<'a>(sample: &Sample<'a>) -> Result<(LineReading<'a>, Chosen)> {
         return Err(column_names::edges_as_communities(sample.path));
     }
     let chosen = choose(sample, &reading)?;
+    // A single line that is too long is a bad line.
+    let may_be_asked = match &options.columns {
+        Some(columns) => columns.iter().any(|column| matches!(column, Column::Name(_))),
+        None => reading.body().len() > 1,
+    };
+    if may_be_asked && options.format != EdgeFormat::Lines && reading.has_unnamed() {
+        return Err(unnamed(sample.path, &chosen));
+    }
     Ok((reading, chosen))
+}
+
+/// Question: which of the columns is the one that the header does not name.
+fn unnamed(path: &Path, chosen: &Chosen) -> Error {
+    let columns = |first: usize| {
+        let ends = [Some(chosen.source), Some(chosen.target), chosen.weight];
+        let numbers = ends.into_iter().flatten().map(|at| (at + first).to_string());
+        COLUMNS.of(numbers.collect::<Vec<_>>().join(","))
+    };
+    let (rows, last) = (columns(2), columns(1));
+    let hint = format_args!(
+        "use {rows} if the first column has the names of rows, {last} if the last has no name"
+    );
+    question::doubt(path, "has lines with one column more than its header names", hint.into())
 }
 
 /// Returns the columns: those of `--columns`, otherwise those of the reading, unless they are doubtful.

@@ -92,6 +92,45 @@ fn repeated_headers_and_extra_columns_are_bad_lines() {
 }
 
 #[test]
+fn names_of_rows_are_no_nodes() {
+    let named = |options: &mut InputOptions| {
+        options.columns = Some(["from", "to"].map(|name| Column::Name(name.into())).to_vec());
+    };
+    let by_number = |options: &mut InputOptions| {
+        options.columns = Some([2, 3].map(Column::Number).to_vec());
+    };
+    // As R writes them: only names are in quotes.
+    for delimiter in ["\t", " ", ","] {
+        let header = ["\"from\"", "\"to\"", "\"weight\""].join(delimiter);
+        let rows = [["\"17\"", "1", "2", "3"], ["\"4\"", "2", "4", "2"], ["\"9\"", "4", "5", "2"]];
+        let lines = rows.map(|row| row.join(delimiter)).join("\n");
+        let text = format!("{header}\n{lines}\n");
+        let expected = [edge("1", "2", 3.0), edge("2", "4", 2.0), edge("4", "5", 2.0)];
+        assert_eq!(edges(text.as_bytes(), plain), expected, "{text}");
+        let unweighted = [edge("1", "2", 1.0), edge("2", "4", 1.0), edge("4", "5", 1.0)];
+        assert_eq!(edges(text.as_bytes(), named), unweighted);
+    }
+    // Otherwise, the column without a name may be the first or the last.
+    for text in [
+        "from\tto\tweight\n17\t1\t2\t3\n4\t2\t4\t2\n",
+        "\"from\"\t\"to\"\t\"weight\"\n\"17\"\t\"1\"\t\"2\"\t3\n\"4\"\t\"2\"\t\"4\"\t2\n",
+        "\"from\"\t\"to\"\t\"weight\"\n\"a\"\t\"x\"\t\"y\"\t3\n\"y\"\t\"y\"\t\"z\"\t2\n",
+        "from,to\na,b,2\nb,c,3\n",
+    ] {
+        for change in [plain as fn(&mut InputOptions), named] {
+            let error = read(&[text.as_bytes()], change, LARGE).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{text}");
+            assert!(error.message().ends_with("one column more than its header names"), "{text}");
+            assert!(error.hint_text().unwrap().starts_with("use `--columns 2,3"), "{text}");
+        }
+        let text = text.as_bytes();
+        assert_eq!(edges(text, by_number).len(), 2);
+    }
+    let trailing = "from,to\na,b,\nb,c,\n";
+    assert_eq!(edges(trailing.as_bytes(), named), [edge("a", "b", 1.0), edge("b", "c", 1.0)]);
+}
+
+#[test]
 fn a_delimiter_leaves_no_other_inside_its_fields() {
     for (text, message) in [
         (

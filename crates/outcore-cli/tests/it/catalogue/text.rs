@@ -135,7 +135,7 @@ pub(super) fn headers() -> Vec<Case> {
         csv(
             "weight without a name",
             "source,target\na,b,1\nb,c,2\n",
-            bad("more columns than the header"),
+            asks("one column more than its header names"),
         ),
         csv("commas at the end", "source,target\na,b,,\nb,c,,\nd,e,,\n", finds(FOUND)),
         csv("same name twice", "x,x,w\na,b,1\n", bad("two columns named `x`"))

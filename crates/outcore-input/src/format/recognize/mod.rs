@@ -138,6 +138,13 @@ impl<'a> LineReading<'a> {
         if self.names.is_empty() { self.split.width } else { self.names.len() }
     }
 
+    /// Returns whether all lines have one column more than the header names, which may be the first or the last.
+    pub(super) fn has_unnamed(&self) -> bool {
+        let count = self.names.len() + 1;
+        let is_longer = |row: &Vec<&[u8]>| row.len() == count && !row[count - 1].is_empty();
+        self.header == HeaderAt::First && self.body().iter().all(is_longer)
+    }
+
     /// Returns the columns for a question about them.
     pub(super) fn view(&self) -> ColumnView<'_> {
         ColumnView {
@@ -402,8 +409,8 @@ fn is_header(
 }
 
 /// Returns whether rows begin with a column that the header does not name, as R writes row numbers and row names. Row
-/// numbers rise; after a filter they may be in any order, if each occurs once, before a column of text. Row names are
-/// in quotes, too.
+/// numbers rise; after a filter they may be in any order, if each occurs once, before a column of text, or in quotes before
+/// one of numbers. Row names are in quotes, too.
 fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>], lines: &[&[u8]]) -> bool {
     let number = |row: &Vec<&[u8]>| {
         Some(row[0]).filter(|field| is_whole_number(field)).and_then(parsed::<u64>)
@@ -417,9 +424,14 @@ fn has_row_names(header: &[&[u8]], rows: &[Vec<&[u8]>], lines: &[&[u8]]) -> bool
     let are_distinct = firsts.len() == rows.len();
     let are_text = || !rows.iter().all(|row| is_number(row[1]));
     let is_quoted = |line: &&[u8]| line.trim_ascii_start().starts_with(b"\"");
+    let is_alone =
+        |line: &&[u8]| line.split(|&byte| byte == b'"').nth(2).is_some_and(|rest| rest.len() > 1);
+    let are_alone = || lines[1..].iter().all(|line| is_quoted(line) && is_alone(line));
     let are_apart = || !rows.iter().any(|row| row[1..].iter().any(|name| firsts.contains(name)));
     match numbers {
-        Some(numbers) => numbers.is_sorted_by(|a, b| a < b) || are_distinct && are_text(),
+        Some(numbers) => {
+            numbers.is_sorted_by(|a, b| a < b) || are_distinct && (are_text() || are_alone())
+        }
         None => are_distinct && lines.iter().all(is_quoted) && are_apart(),
     }
 }
