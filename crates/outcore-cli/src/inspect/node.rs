@@ -10,7 +10,7 @@ use crate::representatives::{for_each, is_of_columns, open, representatives};
 use crate::screen::print::json;
 use outcore::error::Opt;
 use outcore::error::opt::{COMMENT, COMMUNITY_COLUMNS, COMMUNITY_FORMAT, MIN_SIZE, NODE, VERIFY};
-use outcore::input::{Column, CommunityFormat, CommunityInput};
+use outcore::input::{Column, CommunityFormat, CommunityInput, LAST_LEVEL};
 use outcore::io::Files;
 use outcore::progress::{Event, Observer, notify};
 use outcore::units::{format_count, format_counted};
@@ -56,7 +56,7 @@ pub(super) fn inspect_node(
     let Inspect { path, communities, reading, .. } = arguments;
     // Of a path, all parts are read.
     let input =
-        CommunityInput { depth: Some(u32::MAX), ..communities.input(reading.comment.as_deref()) };
+        CommunityInput { level: Some(LAST_LEVEL), ..communities.input(reading.comment.as_deref()) };
     let source = Source { files, path, observer };
     let told = open(files, path, &input)?.describe();
     told.iter().try_for_each(|text| notify(observer, Event::Notice { text }))?;
