@@ -16,8 +16,6 @@
 mod earlier;
 mod flow;
 mod groups;
-#[cfg(test)]
-mod level_tests;
 mod levels;
 mod links;
 mod matching;

@@ -1,7 +1,7 @@
 //! Compares levels below communities with their definition in memory, on generated groups.
 
-use super::tests::{bench, files, presented};
-use super::*;
+use super::super::*;
+use super::{bench, files, presented};
 use crate::cluster::Grouping;
 use crate::io::{Array, Files};
 use crate::progress::Silent;

@@ -1,5 +1,7 @@
 //! Compares presented communities with definitions in memory, on generated labels and graphs.
 
+mod levels;
+
 use super::presentation_rows::{NamePiece, Overlap, SortedNames};
 use super::*;
 use crate::graph::{ArcRecord, Duplicates, Graph, GraphOptions, GraphWriter, NamesWriter};
