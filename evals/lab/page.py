@@ -10,9 +10,10 @@ Alluvial drawings, which have no axis: no label is over a block or over another 
 
 Of reports: the answer is on the first screen; no table or text has to be scrolled sideways or is cut off; convergence
 is at most 600 pixels high; in the network of communities, no name is over another name or over a circle that is not its
-own; circles and headings work by mouse and by keyboard. Every name on a card is found by typing it, and for any other the
-page shows the command to type; a saved drawing is an SVG with colors of its own, which does not change when it is opened
-alone; every community with groups inside is entered and left by keyboard and by mouse, and its drawing has the same bars.
+own; circles and headings work by mouse and by keyboard. Every name on a card is found by typing it, and for any other
+the page shows the command to type; a saved drawing is an SVG with colors of its own, which does not change when it is
+opened alone; every community with groups inside is entered and left by keyboard and by mouse, and its drawing has the
+same bars.
 
     outcore lab all --quick --html page.html
     outcore cluster edges.tsv -o communities.tsv --report report.html
@@ -248,7 +249,9 @@ def save(page, folder: Path | None, name: str) -> list[str]:
         root = ElementTree.fromstring(text)
         if root.tag != "{http://www.w3.org/2000/svg}svg":
             found.append(f"a saved drawing is {root.tag}")
-        found += [f"a saved drawing has {part}" for part in ("var(", "color(", "class=", "href=", "<style") if part in text]
+        found += [
+            f"a saved drawing has {part}" for part in ("var(", "color(", "class=", "href=", "<style") if part in text
+        ]
         page.evaluate("() => document.activeElement.blur()")
         drawing = page.locator("figure:has(button.save:visible)").nth(at).locator("svg:visible")
         alone = page.context.browser.new_page()
@@ -291,7 +294,9 @@ def enter(page) -> list[str]:
         found += [f"{section}: {fault}" for fault in seen["faults"]]
         found += [f"{section}: text leaves its drawing: {text!r}" for text in seen["outside"]]
         if seen["charts"] != seen["figures"] or seen["smallest"] < SMALLEST_TEXT:
-            found.append(f"{section}: {seen['charts']} of {seen['figures']} charts, text of {seen['smallest']:.1f} pixels")
+            found.append(
+                f"{section}: {seen['charts']} of {seen['figures']} charts, text of {seen['smallest']:.1f} pixels"
+            )
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
             found.append(f"{section}: the page is too wide")
         # The first stop is the way back.

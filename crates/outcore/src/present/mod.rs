@@ -15,7 +15,6 @@
 
 mod earlier;
 mod flow;
-mod groups;
 mod levels;
 mod links;
 mod matching;
@@ -32,14 +31,12 @@ mod tree;
 
 pub use earlier::Earlier;
 pub(crate) use flow::{Flow, FlowPurpose};
-pub use groups::GroupsReport;
-pub(crate) use groups::{GROUP_BYTES, describe_groups};
 pub(crate) use levels::{Levels, divide};
 pub(crate) use matching::{Rows, Workbench, match_numbers};
 pub(crate) use memory::{PresentMemory, reading_bytes};
 pub(crate) use nodes::{NodeColumn, NodeValues, for_each_node, write_nodes};
-pub(crate) use outline::Outline;
-pub use outline::{CommunityLink, CommunityReport, LargestReport};
+pub use outline::{CommunityLink, CommunityReport, GroupsReport, LargestReport};
+pub(crate) use outline::{GROUP_BYTES, Outline, describe_groups};
 pub use preferred::Preference;
 pub(crate) use preferred::Priorities;
 pub(crate) use representatives::{

@@ -3,7 +3,12 @@
 //! Cost: what [`Sums`](super::Sums) takes, for the arcs of the largest communities only, and a scan of the names. Memory:
 //! a few hundred rows and names.
 
-use super::{GroupsReport, Presented};
+mod groups;
+
+pub use groups::GroupsReport;
+pub(crate) use groups::{GROUP_BYTES, describe_groups};
+
+use super::Presented;
 use crate::error::Result;
 use crate::graph::Graph;
 

@@ -7,16 +7,13 @@
 //! two passes over its numbers and a scan of the graph. Memory in addition to that of an outline: 4 bytes per node, and
 //! [`GROUP_BYTES`] per group of two levels.
 
-use super::levels::Levels;
-use super::matching::Workbench;
-use super::representatives::BySize;
-use super::{
-    CommunityLink, CommunityReport, Inside, LargestReport, Outline, Presented, Small, Sums,
-};
+use super::{CommunityLink, CommunityReport, LargestReport, Outline};
 use crate::cluster::SizeCount;
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::io::{ArrayReader, Column, Shares};
+use crate::present::representatives::BySize;
+use crate::present::{Inside, Levels, Presented, Small, Sums, Workbench};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
