@@ -147,6 +147,7 @@ def cluster(
     self_loops: Literal["keep", "drop"] = "drop",
     directed: bool = False,
     two_mode: bool = False,
+    names: Literal["labels", "numbers"] | None = None,
     ignore_weights: bool = False,
     weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"] = "none",
     min_weight: float | Iterable[float] | None = None,
@@ -269,6 +270,9 @@ def cluster(
     two_mode : bool
         Sources and targets are nodes of two kinds, so that equal names in both columns are different nodes. Names then
         begin with their kind, such as ``user_id:1`` or ``source:1``.
+    names : {"labels", "numbers"}, optional
+        Names of nodes that have numbers or ids, and labels, in Pajek, GML, GraphML and GEXF. By default, their labels
+        if each of at most 262,144 nodes has one of its own, otherwise their numbers.
     ignore_weights : bool
         Give every edge the weight 1.
     weight_transform : {"none", "log", "neglog10", "reciprocal", "similarity"}
@@ -551,6 +555,7 @@ def build(
     self_loops: Literal["keep", "drop"] = "drop",
     directed: bool = False,
     two_mode: bool = False,
+    names: Literal["labels", "numbers"] | None = None,
     ignore_weights: bool = False,
     weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"] = "none",
     min_weight: float | None = None,
@@ -630,6 +635,7 @@ def plan(
     on_bad_line: Literal["stop", "skip"] = "stop",
     directed: bool = False,
     two_mode: bool = False,
+    names: Literal["labels", "numbers"] | None = None,
     ignore_weights: bool = False,
     min_weight: float | Iterable[float] | None = None,
     nodes: StrPath | None = None,
@@ -644,8 +650,8 @@ def plan(
     ----------
     edges : path or paths
         Edge lists in files or at addresses, of which a few MiB are read.
-    method, format, columns, delimiter, comment, header, on_bad_line, directed, ignore_weights, min_weight, nodes, \
-memory, threads, work_dir, profile
+    method, format, columns, delimiter, comment, header, on_bad_line, directed, two_mode, names, ignore_weights, \
+min_weight, nodes, memory, threads, work_dir, profile
         See :func:`cluster`.
 
     Returns

@@ -41,6 +41,7 @@ class ClusterOptions(TypedDict, total=False):
     self_loops: Literal["keep", "drop"]
     directed: bool
     two_mode: bool
+    names: Literal["labels", "numbers"] | None
     ignore_weights: bool
     weight_transform: Literal["none", "log", "neglog10", "reciprocal", "similarity"]
     max_weight: float | None

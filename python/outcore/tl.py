@@ -46,7 +46,7 @@ _ELSEWHERE = {
         ),
         "use `outcore.cluster(adata, ...)`, whose result has it",
     ),
-    **dict.fromkeys(("two_mode", "columns", "format", "delimiter", "comment", "header"), "leave it out"),
+    **dict.fromkeys(("two_mode", "names", "columns", "format", "delimiter", "comment", "header"), "leave it out"),
     **dict.fromkeys(("initial_membership", "membership"), "use `initial`, a file of cells and their groups"),
     **dict.fromkeys(("weights", "graph"), "use `adjacency` or `obsp`"),
     **dict.fromkeys(("node_sizes", "node_weights", "max_comm_size"), _ALL),

@@ -508,3 +508,23 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for page in PAGES:
         assert (tmp_path / "site" / page.relative_to(DOCS).with_suffix(".html")).exists()
+
+
+#: A stage of a run that is shown, and its end, with the time of each.
+STAGE = re.compile(r"^ [a-z]+ .* ([\d.]+)s$")
+DONE = re.compile(r"^done in ([\d.]+)s")
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_times_of_stages_add_up(page: Path) -> None:
+    """Of a run that is shown, less than a tenth and 0.1 s is outside of its stages, and nothing is counted twice."""
+    stages: list[float] = []
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if line.startswith("$ "):
+            stages = []
+        elif stage := STAGE.match(line):
+            stages.append(float(stage[1]))
+        elif (done := DONE.match(line)) and stages:
+            whole, rounding = float(done[1]), 0.005 * (len(stages) + 1)
+            outside = whole - sum(stages)
+            assert -rounding <= outside <= 0.1 * whole + 0.1 + rounding, f"{page.name}, line {number}"

@@ -76,7 +76,7 @@ pub use memory::*;
 pub use open::{any_has_comments, examine};
 pub use options::{
     BatchMemory, Column, CommunityFormat, CommunityInput, Delimiter, EdgeFormat, FileColumns,
-    Header, InputOptions, LAST_LEVEL, OnBadLine, Rows,
+    Header, InputOptions, LAST_LEVEL, NodeNaming, OnBadLine, Rows,
 };
 pub use options::{contradicts_ignore_weights, has_no_weights};
 pub use outcore_graph::KindNames;

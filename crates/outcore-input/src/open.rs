@@ -15,7 +15,7 @@ use super::{BatchMemory, Header, InputOptions, WeightTransform};
 use outcore_graph::KINDS_WRITER_BYTES;
 use outcore_io::Files;
 use outcore_io::error::opt::{
-    COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, TWO_MODE, WEIGHT_TRANSFORM,
+    COLUMNS, COMMENT, DELIMITER, FORMAT, HEADER, NAMES, TWO_MODE, WEIGHT_TRANSFORM,
 };
 use outcore_io::error::{Error, ErrorKind, Result};
 use outcore_io::units::format_count;
@@ -48,6 +48,7 @@ pub(super) fn open_files(
         add(&mut found, file, keep.then_some(input), path);
     }
     refuse_useless(&found, options)?;
+    refuse_mixed_names(&found)?;
     for at in 0..found.len() {
         let path = found[at].path.clone();
         for nodes in std::mem::take(&mut found[at].facts.nodes) {
@@ -55,6 +56,21 @@ pub(super) fn open_files(
         }
     }
     Ok((found, tasks))
+}
+
+/// Refuses files some of which name nodes by labels, and others by numbers: nothing would be the same node in both.
+fn refuse_mixed_names(files: &[OpenFile]) -> Result<()> {
+    let by_labels = |file: &&OpenFile| file.facts.has_labels && file.facts.held_bytes.is_some();
+    let by_numbers = |file: &&OpenFile| file.facts.has_labels && file.facts.held_bytes.is_none();
+    match (files.iter().find(by_labels), files.iter().find(by_numbers)) {
+        (Some(labels), Some(numbers)) => {
+            let (labels, numbers) = (labels.path.display(), numbers.path.display());
+            let message =
+                format!("`{labels}` names nodes by labels, but `{numbers}` has none for them");
+            Err(Error::usage(message).hint(format_args!("use {} for all", NAMES.of("numbers"))))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn of_stream(stream: &TableStream, options: &InputOptions) -> Result<OpenFile> {
@@ -82,6 +98,7 @@ fn refuse_useless(files: &[OpenFile], options: &InputOptions) -> Result<()> {
         () if options.comment.is_some() && no_comments => COMMENT,
         () if options.columns.is_some() && no_columns => options.rows.columns_option(),
         () if options.two_mode && no_kinds => TWO_MODE,
+        () if options.names.is_some() && !edges.iter().any(|file| file.facts.has_labels) => NAMES,
         () => return Ok(()),
     };
     let (path, kind) = (first.path.display(), first.facts.name);
@@ -129,7 +146,11 @@ pub(super) fn detect_next(
         },
     };
     let file = OpenFile::new(path, source);
-    let window_bytes = file.facts.held_bytes.unwrap_or(input.window_bytes());
+    let held_bytes = file.facts.held_bytes;
+    let window_bytes = match file.facts.has_labels {
+        true => held_bytes.unwrap_or(0) + input.window_bytes(),
+        false => held_bytes.unwrap_or(input.window_bytes()),
+    };
     Ok(OpenFile { unpacker: input.unpacker(), window_bytes, ..file })
 }
 

@@ -234,6 +234,16 @@ impl Rows {
     }
 }
 
+/// How nodes are named in graph formats in which they have numbers or ids, and labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum NodeNaming {
+    /// By their labels, which must be different.
+    Labels,
+    /// By their numbers or ids.
+    Numbers,
+}
+
 /// How to handle a line that is not an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -293,6 +303,8 @@ pub struct InputOptions {
     pub ignore_weights: bool,
     /// Transform applied to each weight as it is read.
     pub weight_transform: WeightTransform,
+    /// How nodes are named where a file gives them labels; if not given, by labels if each node has one of its own.
+    pub names: Option<NodeNaming>,
     /// Contents of the lines.
     pub rows: Rows,
 }
@@ -313,6 +325,7 @@ impl InputOptions {
             columns: self.node_column.clone().map(|column| vec![column]),
             two_mode: false,
             ignore_weights: true,
+            names: None,
             delimiter,
             header,
             ..self.clone()

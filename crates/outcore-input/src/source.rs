@@ -101,6 +101,8 @@ pub(crate) struct SourceFacts {
     pub(crate) nodes: Vec<NumberedNodes>,
     /// Whether it holds hits of a search, with scores as weights.
     pub(crate) is_search: bool,
+    /// Whether nodes may have labels that are their names.
+    pub(crate) has_labels: bool,
     /// Whether nodes have paths, from the module at the top down.
     pub(crate) has_paths: bool,
     /// Type of the names.

@@ -7,15 +7,17 @@ use clap::{ArgMatches, CommandFactory, Error, FromArgMatches};
 use outcore::error::Opt;
 use outcore::error::opt::{
     COLUMNS, COMMENT, DELIMITER, DIRECTED, DUPLICATES, FORMAT, HEADER, IGNORE_WEIGHTS, MAX_WEIGHT,
-    MIN_WEIGHT, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE, WEIGHT_TRANSFORM,
+    MIN_WEIGHT, NAMES, NODES, NORMALIZE, ON_BAD_LINE, REJECTS, SELF_LOOPS, TWO_MODE,
+    WEIGHT_TRANSFORM,
 };
 use std::ffi::OsString;
 
 /// Options of the input; those of reading a file come first.
-const OF_INPUT: [Opt; 17] = [
+const OF_INPUT: [Opt; 18] = [
     FORMAT,
     COLUMNS,
     TWO_MODE,
+    NAMES,
     DELIMITER,
     COMMENT,
     HEADER,

@@ -37,7 +37,9 @@ use outcore::cluster::WellConnected;
 use outcore::error::Opt;
 use outcore::generate::{EdgeOrder, NameKind};
 use outcore::graph::Duplicates;
-use outcore::input::{Column, Delimiter, EdgeFormat, Header, OnBadLine, WeightTransform};
+use outcore::input::{
+    Column, Delimiter, EdgeFormat, Header, NodeNaming, OnBadLine, WeightTransform,
+};
 use outcore::job::{Normalize, Unnamed};
 use outcore::plan;
 use outcore::present::{LevelForm, RowForm, Small};
@@ -487,6 +489,10 @@ pub(crate) struct Reading {
     /// Names then begin with their kind, such as `user_id:1` or `source:1`
     #[arg(long)]
     pub(crate) two_mode: bool,
+    /// Names of nodes that have numbers or ids, and labels, in Pajek, GML, GraphML and GEXF [default: their labels if each
+    /// of at most 262,144 nodes has one of its own, otherwise their numbers]
+    #[arg(long, value_parser = names::<NodeNaming>(), value_name = "WHICH")]
+    pub(crate) names: Option<NodeNaming>,
     /// Separator of columns: one character, `tab`, or `spaces` for any run of spaces and tabs [default:
     /// detected]
     #[arg(long, value_name = "TEXT")]

@@ -31,6 +31,7 @@ pub(crate) fn reading_options(reading: &Reading) -> InputOptions {
         columns: reading.columns.clone(),
         delimiter: reading.delimiter,
         two_mode: reading.two_mode,
+        names: reading.names,
         comment: reading.comment.as_ref().map(|comment| comment.as_bytes().to_vec()),
         header: reading.header,
         ignore_weights: reading.ignore_weights,

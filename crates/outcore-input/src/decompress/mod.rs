@@ -441,6 +441,28 @@ impl Input {
         Ok(Self { decoder, path, position, head, head_at: 0, window_bytes })
     }
 
+    /// Returns an input of these bytes, which are not compressed.
+    pub(super) fn of_bytes(bytes: Vec<u8>, path: &Path) -> Result<Self> {
+        let position = Arc::new(Position::default());
+        let source = ByteSource {
+            inner: Box::new(io::Cursor::new(bytes)),
+            path: path.to_path_buf(),
+            buffer: Vec::new(),
+            at: 0,
+            filled: 0,
+            position: position.clone(),
+        };
+        let (path, head) = (path.to_path_buf(), Vec::new());
+        Ok(Self {
+            decoder: Decoder::Plain(source),
+            path,
+            position,
+            head,
+            head_at: 0,
+            window_bytes: 0,
+        })
+    }
+
     pub(super) fn is_compressed(&self) -> bool {
         self.unpacker().is_some()
     }

@@ -397,10 +397,17 @@ fn resolve(columns: &[Column], header: &[&[u8]], sample: &Sample<'_>) -> Result<
                     let names = escaped(&header.join(&b", "[..]), usize::MAX);
                     bad_input(path, &format!("has no column named `{name}`"))
                         .note(format!("line {line} has the columns: {names}"))
-                        .hint(format_args!(
-                            "use {} with one of these, or with numbers from 1",
-                            rows.columns_to_type(path)
-                        ))
+                        .hint(match rows {
+                            Rows::Edges => format_args!(
+                                "use one of these, or numbers, such as {}",
+                                COLUMNS.of("1,2,3")
+                            )
+                            .into(),
+                            _ => Text::from(format_args!(
+                                "use {} with one of these, or with numbers from 1",
+                                rows.columns_to_type(path)
+                            )),
+                        })
                 })
             }
         })

@@ -4,6 +4,7 @@
 //! that begins several edges is written into the chunk once. A node without edges gets a loop of weight 0, which is
 //! not an edge but makes it a node.
 
+use super::labels::{LabelVerdict, Labels, undeclared};
 use super::words::Words;
 use crate::chunk::{Origin, ParsedChunk, Problem};
 use crate::fault::escaped;
@@ -118,6 +119,14 @@ pub(super) struct ListEdges<'a> {
     pub(super) first_kind: Option<u64>,
     /// Nodes that were declared, if edges may end only at these.
     pub(super) declared: Option<Declared>,
+    /// Labels of the nodes before the first edge, if these may be names.
+    pub(super) labels: Option<Labels>,
+    /// What they are, once the first edge is reached.
+    pub(super) verdict: Option<LabelVerdict>,
+    /// Whether reading ends there.
+    pub(super) ends_at_edges: bool,
+    /// Number of nodes that the file declares, if all must have labels.
+    pub(super) declared_count: Option<u64>,
     pub(super) tally: EntryTally,
     pub(super) both: Both,
 }
@@ -147,6 +156,10 @@ impl<'a> ListEdges<'a> {
             undirected: false,
             first_kind: None,
             declared: None,
+            labels: None,
+            verdict: None,
+            ends_at_edges: false,
+            declared_count: None,
             tally: EntryTally::default(),
             both: Both::default(),
         }
@@ -177,10 +190,11 @@ impl<'a> ListEdges<'a> {
         target: impl Into<Name<'n>>,
         weight: Option<WeightText<'_>>,
     ) -> Progress {
+        self.reach_edges(words)?;
         let code = self.code(words, weight)?;
         self.count(words);
         let [source, target] = self.names(words, target.into())?;
-        if let Some(declared) = &mut self.declared {
+        if let Some(declared) = self.declared.as_mut().filter(|_| self.labels.is_none()) {
             let edges = &self.chunk.edges;
             declared.require(words, [source, target].map(|name| edges.name(&name)));
         }
@@ -220,6 +234,68 @@ impl<'a> ListEdges<'a> {
             self.add(source, target, code);
         }
         self.hand_over_if_full(words)
+    }
+
+    /// Adds a node that the file declares, with its label if it has one.
+    pub(super) fn declare<'n>(
+        &mut self,
+        words: &Words,
+        id: impl Into<Name<'n>>,
+        label: Option<&[u8]>,
+    ) -> Progress {
+        let id = id.into();
+        let Some(labels) = &mut self.labels else {
+            self.begin(id);
+            return self.push_alone(words);
+        };
+        let mut digits = itoa::Buffer::new();
+        let (number, id) = match id {
+            Name::Number(number) => (Some(number), digits.format(number).as_bytes()),
+            Name::Text(text) => (None, text),
+        };
+        if labels.is_complete {
+            return Err(undeclared(id, words).into());
+        }
+        // Equal labels of two kinds are two names.
+        let of_kind = label.zip(self.first_kind.zip(number)).map(|(label, (first, number))| {
+            [KINDS_OF_NUMBERS[usize::from(number > first)].as_bytes(), label].concat()
+        });
+        labels.add(id, of_kind.as_deref().or(label));
+        if self.ends_at_edges && labels.is_decided() {
+            self.verdict = Some(self.complete_labels());
+            return Err(Halt::Unwanted);
+        }
+        Ok(())
+    }
+
+    /// Returns what the labels of the nodes are.
+    pub(super) fn complete_labels(&mut self) -> LabelVerdict {
+        let count = self.declared_count;
+        self.labels.as_mut().map_or(LabelVerdict::None, |labels| labels.complete(count))
+    }
+
+    /// Adds the nodes that have labels, unless they were added: the first edge follows, or the end.
+    pub(super) fn reach_edges(&mut self, words: &Words) -> Progress {
+        if self.labels.as_ref().is_none_or(|labels| labels.is_complete) {
+            return Ok(());
+        }
+        let (first, verdict) = (std::mem::take(&mut self.first), self.complete_labels());
+        let is_unique = matches!(verdict, LabelVerdict::Unique { .. });
+        self.verdict = Some(verdict);
+        if self.ends_at_edges {
+            return Err(Halt::Unwanted);
+        }
+        if !is_unique {
+            return words.fail("labels changed while they were read", "expected the same labels");
+        }
+        let Some(labels) = self.labels.take() else { return Ok(()) };
+        for place in 0..labels.count() {
+            self.begin(labels.at(place));
+            self.push_alone(words)?;
+        }
+        (self.labels, self.first) = (Some(labels), first);
+        self.first.written = None;
+        Ok(())
     }
 
     /// Adds the first name as a node, whether or not it has edges.
@@ -324,9 +400,13 @@ impl<'a> ListEdges<'a> {
             self.chunk.origin.line = words.line();
         }
         let text = &mut self.chunk.edges.text;
-        let name = match self.first.number {
-            Some(number) => written_number(number, self.first_kind, text),
-            None => {
+        let name = match (&self.labels, self.first.number) {
+            (Some(labels), Some(number)) => {
+                written(labels.of(itoa::Buffer::new().format(number).as_bytes(), words)?, text)
+            }
+            (Some(labels), None) => written(labels.of(&self.first.text, words)?, text),
+            (None, Some(number)) => written_number(number, self.first_kind, text),
+            (None, None) => {
                 check(words, &self.first.text, Problem::EmptySource)?;
                 written(&self.first.text, text)
             }
@@ -343,10 +423,17 @@ impl<'a> ListEdges<'a> {
                 return Err(words.error_of(Problem::CommunityNotNumber, 0));
             }
             Name::Number(number) if self.first.number == Some(number) => source,
-            Name::Number(number) => {
-                written_number(number, self.first_kind, &mut self.chunk.edges.text)
-            }
             Name::Text(text) if self.first.is_text(text) => source,
+            Name::Number(number) => match &self.labels {
+                Some(labels) => {
+                    let label = labels.of(itoa::Buffer::new().format(number).as_bytes(), words)?;
+                    written(label, &mut self.chunk.edges.text)
+                }
+                None => written_number(number, self.first_kind, &mut self.chunk.edges.text),
+            },
+            Name::Text(text) if let Some(labels) = &self.labels => {
+                written(labels.of(text, words)?, &mut self.chunk.edges.text)
+            }
             Name::Text(text) => {
                 check(words, text, Problem::EmptyTarget)?;
                 if is_numbered && !is_short_number(text) {

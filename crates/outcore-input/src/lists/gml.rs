@@ -1,15 +1,18 @@
 //! GML: nested lists of keys and values, `graph [ node [ id 1 ] edge [ source 1 target 2 weight 3 ] ]`. Source:
-//! Himsolt, "GML: A portable graph file format" (1997). Nodes are named by their ids, because looking up labels would
-//! keep all of them in memory. The weight is `weight` or the number `value`, otherwise 1. Other keys, at any depth, are
+//! Himsolt, "GML: A portable graph file format" (1997). Nodes are named by their `label` or `name`
+//! as [`labels`](super::labels) says, otherwise by their ids. The weight is `weight` or the number `value`, otherwise 1. Other keys, at any depth, are
 //! not read.
 
 use super::edges::{Declared, ListEdges, Progress, WeightText};
 use super::words::{Words, fields, lines};
 use outcore_io::error::Result;
+use std::borrow::Cow;
 
 const CUT: &str = "expected the list to end with `]`";
 /// Keys of nodes and edges that are read.
-const KEYS: [&[u8]; 5] = [b"id", b"source", b"target", b"weight", b"value"];
+const KEYS: [&[u8]; 7] = [b"id", b"source", b"target", b"weight", b"value", b"label", b"name"];
+/// Number of keys of edges; those after them are of nodes.
+const OF_EDGES: usize = 5;
 /// Keys that a file may begin with.
 const FIRST_KEYS: [&[u8]; 6] =
     [b"graph", b"graph[", b"creator", b"version", b"comment", b"directed"];
@@ -120,7 +123,8 @@ impl GmlRecord {
         self.given = Default::default();
         open(words)?;
         while next_key(words)? {
-            let Some(key) = KEYS.iter().position(|key| *key == words.word()) else {
+            let known = KEYS.iter().position(|key| *key == words.word());
+            let Some(key) = known.filter(|&key| key < OF_EDGES || !is_edge) else {
                 skip_value(words)?;
                 continue;
             };
@@ -129,7 +133,7 @@ impl GmlRecord {
                 return words.fail("value is missing", "expected a number or a text in quotes");
             }
             // A `value` that is text in quotes is not a weight.
-            self.given[key] = key < 4 || item == GmlItem::Word;
+            self.given[key] = key != 4 || item == GmlItem::Word;
             if is_edge && key >= 3 && self.given[key] {
                 edges.check_weight(words, WeightText::of(words))?;
             }
@@ -167,6 +171,15 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     }
 }
 
+/// Returns a text without entities such as `&amp;`.
+fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+    let plain = str::from_utf8(text).ok().and_then(|text| quick_xml::escape::unescape(text).ok());
+    match plain {
+        Some(Cow::Owned(plain)) => Cow::Owned(plain.into_bytes()),
+        _ => Cow::Borrowed(text),
+    }
+}
+
 fn read_graph(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
     edges.undirected = true;
     edges.declared = Some(Declared::default());
@@ -175,8 +188,9 @@ fn read_graph(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
         match words.word() {
             b"node" => {
                 record.read(words, edges, false)?;
-                edges.begin(record.get(words, 0)?);
-                edges.push_alone(words)?;
+                let label = (OF_EDGES..KEYS.len()).find(|&key| record.given[key]);
+                let label = label.map(|key| unescaped(&record.values[key]));
+                edges.declare(words, record.get(words, 0)?, label.as_deref())?;
             }
             b"edge" => {
                 record.read(words, edges, true)?;

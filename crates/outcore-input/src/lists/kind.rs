@@ -25,6 +25,8 @@ pub(crate) struct ListKind {
     pub(super) has_names: bool,
     /// Whether lines may be comments with a prefix of the user's.
     pub(super) has_comments: bool,
+    /// Whether nodes may have labels, which are their names if each has one of its own.
+    pub(super) has_labels: bool,
     /// Whether nodes have paths from the module at the top down.
     pub(super) has_paths: bool,
     /// Returns whether these are the first bytes of such a file; the flag says whether its name has one of the endings.
@@ -44,6 +46,7 @@ pub(super) const PLAIN: ListKind = ListKind {
     arcs: &[],
     has_names: false,
     has_comments: false,
+    has_labels: false,
     has_paths: false,
     is: |_, _| false,
     read: |_, _| Ok(()),
@@ -52,11 +55,11 @@ pub(super) const PLAIN: ListKind = ListKind {
 impl ListKind {
     /// Describes what is read.
     pub(crate) fn entries(&self) -> String {
-        if self.weights.is_empty() {
-            self.nodes.into()
-        } else {
-            format!("{}, {}", self.nodes, self.weights)
-        }
+        let nodes = match self.has_labels {
+            true => self.nodes.replace("by ", "by label or "),
+            false => self.nodes.into(),
+        };
+        if self.weights.is_empty() { nodes } else { format!("{nodes}, {}", self.weights) }
     }
 }
 

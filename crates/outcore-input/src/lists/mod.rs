@@ -7,7 +7,7 @@
 //! A file is of such a format because its first bytes say so, or because its name does where these could be an edge
 //! list as well. Lines may be as long as a file, and words depend on those before them, so they are read one by one, on
 //! the reading thread: about 20 ns each. Memory: that of [`feed`](super::feed), 128 KiB, and a few names of at most
-//! 64 KiB; no reader keeps nodes or edges. A wrong word changes the meaning of all that follow, so none is ever skipped;
+//! 64 KiB; no reader keeps nodes or edges, but for the [`labels`] of some formats. A wrong word changes the meaning of all that follow, so none is ever skipped;
 //! nor can a job resume in the middle of such a file.
 
 pub(crate) mod communities;
@@ -15,6 +15,7 @@ mod dimacs;
 mod edges;
 mod gml;
 mod kind;
+mod labels;
 mod lgl;
 mod mcl;
 mod metis;
@@ -32,17 +33,18 @@ use super::decompress::{Input, unpacked_name};
 use super::fault::bad_input;
 use super::format::source::FIRST_BLOCK_LIMIT;
 use super::format::understood::AS_UNDIRECTED;
-use super::options::{EdgeFormat, InputOptions, Rows};
+use super::options::{EdgeFormat, InputOptions, NodeNaming, Rows};
 use super::sample::pieces::{PIECE_BYTES, PIECE_ROWS, PIECES};
 use super::sink::{Halt, Progress, SampleSink, Sink, is_whole};
 use super::source::{EdgeSource, FileSample, ReadTask, SampleTask, SourceFacts};
 use edges::{EntryTally, KINDS_OF_NUMBERS, ListEdges, MetisHeader};
 pub(crate) use kind::ListKind;
 use kind::PLAIN;
+use labels::{LabelVerdict, Labels};
 use outcore_graph::weight::WeightTransform;
 use outcore_io::Files;
-use outcore_io::error::opt::{FORMAT, INITIAL, WEIGHT_TRANSFORM};
-use outcore_io::error::{Error, ErrorKind, Result};
+use outcore_io::error::opt::{FORMAT, INITIAL, NAMES, WEIGHT_TRANSFORM};
+use outcore_io::error::{Error, ErrorKind, Result, Text};
 use std::path::Path;
 use words::{Words, without_mark};
 
@@ -56,17 +58,17 @@ pub(crate) static KINDS: [ListKind; 15] = [
         nodes: "nodes by number", weights: "weights",
         doc: "matrix of mcl: a line begins with `(mclheader` or `(mclmatrix`, after prose; a missing weight is 1", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Pajek), name: "Pajek", endings: &[".net"], is: |head, _| pajek::is_network(head), read: pajek::read,
-        nodes: "nodes by number, labels unused", weights: "weight = third word, 1 if missing", arcs: &["*arcs"],
-        doc: "network of Pajek or Infomap: a line `*Vertices n`, after prose, or a first line like `*Edges`; every vertex is a node", ..PLAIN },
+        has_labels: true, nodes: "nodes by number", weights: "weight = third word, 1 if missing", arcs: &["*arcs"],
+        doc: "network of Pajek or Infomap: a line `*Vertices n`, after prose, or a first line like `*Edges`; every vertex is a node, named by its label if each has its own", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Graphml), name: "GraphML", endings: &[".graphml"], is: |head, _| xml::begins_with(head, b"graphml"), read: xml::read_graphml,
-        nodes: "nodes by id", weights: "weight = key `weight`, 1 if missing", arcs: &["edgedefault=\"directed\"", "edgedefault='directed'"],
-        doc: "GraphML: its first element is `graphml`; the weight is the data of a key named `weight`", ..PLAIN },
+        has_labels: true, nodes: "nodes by id", weights: "weight = key `weight`, 1 if missing", arcs: &["edgedefault=\"directed\"", "edgedefault='directed'"],
+        doc: "GraphML: its first element is `graphml`; the weight is the data of a key named `weight`, the label that of `label` or `name`", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Gexf), name: "GEXF", endings: &[".gexf"], is: |head, _| xml::begins_with(head, b"gexf"), read: xml::read_gexf,
-        nodes: "nodes by id", weights: "weight = attribute `weight`, 1 if missing", arcs: &["defaultedgetype=\"directed\"", "defaultedgetype='directed'"],
-        doc: "GEXF of Gephi: its first element is `gexf`; the weight is the attribute `weight` of an edge", ..PLAIN },
+        has_labels: true, nodes: "nodes by id", weights: "weight = attribute `weight`, 1 if missing", arcs: &["defaultedgetype=\"directed\"", "defaultedgetype='directed'"],
+        doc: "GEXF of Gephi: its first element is `gexf`; the weight is the attribute `weight` of an edge, the label that of a node", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Gml), name: "GML", endings: &[".gml"], is: |head, _| gml::is_graph(head), read: gml::read,
-        nodes: "nodes by id, labels unused", weights: "weight = `weight` or `value`, 1 if missing", arcs: &["directed 1"],
-        doc: "GML: keys and values, among them `graph [`; the weight is `weight` or the number `value` of an edge", ..PLAIN },
+        has_labels: true, nodes: "nodes by id", weights: "weight = `weight` or `value`, 1 if missing", arcs: &["directed 1"],
+        doc: "GML: keys and values, among them `graph [`; the weight is `weight` or the number `value` of an edge, the label `label` or `name` of a node", ..PLAIN },
     ListKind { format: Some(EdgeFormat::Dimacs), name: "DIMACS", endings: &[".dimacs", ".col", ".gr"], is: |head, _| dimacs::is_graph(head), read: dimacs::read,
         nodes: "nodes by number", weights: "weight of arcs `a`, 1 of edges `e`", arcs: &["p sp ", "p max "],
         doc: "DIMACS: a line `p edge`, `p col`, `p sp` or `p max` with the numbers of nodes and edges, after comments `c`", ..PLAIN },
@@ -160,6 +162,8 @@ pub(crate) struct ListFormat {
     kinds: Option<[String; 2]>,
     /// Whether its beginning says that edges have directions, which are not wanted.
     has_arcs: bool,
+    /// What the labels are, if they were looked at.
+    labels: Option<LabelVerdict>,
     options: InputOptions,
 }
 
@@ -218,12 +222,105 @@ impl ListFormat {
         let has_arcs = !options.directed && has_arcs(kind, &head[..head.len().min(HEAD_BYTES)]);
         let kinds = first_kind.map(|_| KINDS_OF_NUMBERS.map(str::to_owned));
         let found = Self::of(kind, options.clone());
-        Ok(Some(Self { metis, first_kind, kinds, has_arcs, ..found }))
+        let found = Self { metis, first_kind, kinds, has_arcs, ..found };
+        let labels = found.examine(files, path, input)?;
+        Ok(Some(Self { labels, ..found }))
     }
 
     /// Creates a format without anything that graphs declare.
     fn of(kind: &'static ListKind, options: InputOptions) -> Self {
-        Self { kind, metis: None, first_kind: None, kinds: None, has_arcs: false, options }
+        let (metis, first_kind, kinds, has_arcs, labels) = (None, None, None, false, None);
+        Self { kind, metis, first_kind, kinds, has_arcs, labels, options }
+    }
+
+    /// Reads the nodes before the first edge, to find out what their labels are. Of a file that can be read only once, its
+    /// first block is examined.
+    ///
+    /// # Errors
+    /// `Usage` for labels that are asked for but cannot be names, or that end beyond the first block; `Io`.
+    fn examine(
+        &self,
+        files: &Files,
+        path: &Path,
+        input: &mut Input,
+    ) -> Result<Option<LabelVerdict>> {
+        let naming = self.options.names;
+        if !self.kind.has_labels || naming == Some(NodeNaming::Numbers) {
+            return Ok(None);
+        }
+        let is_regular = files.is_regular(path);
+        let (input, is_whole) = match is_regular {
+            true => (Input::open(files, path, 0)?, true),
+            false => {
+                let (head, is_whole) = input.peek(FIRST_BLOCK_LIMIT)?;
+                (Input::of_bytes(head.to_vec(), path)?, is_whole)
+            }
+        };
+        let verdict = self.verdict(files, path, input, is_whole)?;
+        let refused = match (&verdict, naming) {
+            (LabelVerdict::Unknown, _) => {
+                "is read only once, and its first 4 MiB do not show whether labels are names".into()
+            }
+            (LabelVerdict::Unique { .. }, _) | (_, None) => return Ok(Some(verdict)),
+            (found, Some(_)) => format!(
+                "has no names for its nodes: {}",
+                found.reason().unwrap_or("none has a label".into())
+            ),
+        };
+        let numbers = NAMES.of("numbers");
+        let hint = match is_regular {
+            true => format_args!("use {numbers}").into(),
+            false => Text::from(format_args!("use {numbers}, or write it to a file")),
+        };
+        Err(Error::usage(format!("`{}` {refused}", path.display())).hint(hint))
+    }
+
+    /// Reads the nodes before the first edge. Faults are left to the reading of all.
+    fn verdict(
+        &self,
+        files: &Files,
+        path: &Path,
+        input: Input,
+        is_whole: bool,
+    ) -> Result<LabelVerdict> {
+        let (mut count, options) = (|_: &ParsedChunk, _: Option<usize>| 0, &self.options);
+        let sampled =
+            SampleTask { files, path, input, bytes: 0, pieces: 1, is_whole, count: &mut count };
+        let task = sampled.read(0);
+        let mut words = Words::new(sampled.input, path, options.rows);
+        let mut sink = SampleSink::new(sampled.count);
+        let mut edges = ListEdges::new(options, None, &task, sink.begin(u64::MAX, u64::MAX));
+        edges.first_kind = self.first_kind;
+        edges.labels = Some(Labels::default());
+        edges.ends_at_edges = true;
+        let read = (self.kind.read)(&mut words, &mut edges);
+        Ok(match (edges.verdict.take(), read) {
+            (Some(verdict), _) => verdict,
+            (None, _) if !is_whole => {
+                edges.declared_count = None;
+                match edges.complete_labels() {
+                    LabelVerdict::Unique { .. } | LabelVerdict::TooMany => LabelVerdict::Unknown,
+                    // What follows does not make the labels names.
+                    found => found,
+                }
+            }
+            // The same fault ends the reading of all.
+            (None, Err(Halt::Failed(_))) => LabelVerdict::None,
+            (None, _) => edges.complete_labels(),
+        })
+    }
+
+    /// Describes the names of nodes.
+    fn nodes(&self) -> String {
+        let nodes = self.kind.nodes;
+        match &self.labels {
+            Some(LabelVerdict::Unique { .. }) => "nodes by label".into(),
+            Some(found) => {
+                found.reason().map_or(nodes.into(), |reason| format!("{nodes}: {reason}"))
+            }
+            None if self.kind.has_labels => format!("{nodes}, labels unused"),
+            None => nodes.into(),
+        }
     }
 
     /// Reads the file to its end, or until no more edges are wanted.
@@ -235,7 +332,11 @@ impl ListFormat {
         let mut words = Words::new(task.opened(input)?, path, options.rows);
         let mut edges = ListEdges::new(options, self.metis, task, sink);
         edges.first_kind = self.first_kind;
+        if matches!(self.labels, Some(LabelVerdict::Unique { .. })) {
+            edges.labels = Some(Labels::default());
+        }
         let read = (self.kind.read)(&mut words, &mut edges);
+        let read = read.and_then(|()| edges.reach_edges(&words));
         let is_whole = is_whole(read.and_then(|()| edges.hand_over(words.consumed())))?;
         if let Some(declared) = edges.declared.as_mut().filter(|_| is_whole) {
             declared.check()?;
@@ -265,7 +366,8 @@ impl ListFormat {
 
     /// Describes how the file was understood.
     fn describe(&self) -> String {
-        let ListKind { name, nodes, weights, .. } = self.kind;
+        let ListKind { name, weights, .. } = self.kind;
+        let nodes = self.nodes();
         if self.kind.has_paths {
             return format!("{name}, {}", communities::of_level(&self.options));
         }
@@ -308,7 +410,12 @@ impl EdgeSource for ListFormat {
             is_weighted: Some(has_weights),
             has_columns: self.kind.has_names,
             has_comments: self.kind.has_comments,
+            has_labels: self.kind.has_labels,
             has_paths: self.kind.has_paths,
+            held_bytes: match self.labels {
+                Some(LabelVerdict::Unique { bytes }) => Some(bytes),
+                _ => None,
+            },
             // The state that matches the two halves of each edge would be lost.
             is_one_pass: true,
             ..SourceFacts::default()

@@ -1,8 +1,8 @@
 //! Networks of Pajek: prose, then sections that begin with `*`. `*Vertices n` makes the numbers 1 to n nodes, whether
 //! or not they have edges; `*Arcs` and `*Edges` have one edge per line, `*Arcslist` and `*Edgeslist` a node and its
 //! neighbors. Source: the manual of Pajek 5, section 5.3, and Infomap's `*Links` and `*Bipartite`. Two kinds of nodes
-//! (`*Vertices n m`: the first m are one) have names with their kind. Labels are not names,
-//! because looking them up would keep all of them in memory. Relations (`*Arcs :2 "likes"`) are read together. A missing
+//! (`*Vertices n m`: the first m are one) have names with their kind. Labels are
+//! names as [`labels`](super::labels) says. Relations (`*Arcs :2 "likes"`) are read together. A missing
 //! weight is 1; partitions, vectors and the like after the network are not read.
 
 use super::edges::{ListEdges, Progress, WeightText};
@@ -30,8 +30,7 @@ const SECTIONS: [(&[u8], Section); 15] = [
     (b"*cluster", Section::Other),
     (b"*hierarchy", Section::Other),
 ];
-const EXPECTED: &str =
-    "expected `*Arcs`, `*Edges`, `*Arcslist` or `*Edgeslist`: save matrices and states as edges";
+const EXPECTED: &str = "expected `*Arcs`, `*Edges`, `*Arcslist` or `*Edgeslist`: save matrices, layers and states as edges";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
@@ -63,7 +62,20 @@ pub(super) fn is_network(head: &[u8]) -> bool {
     };
     let is_prose = |line: &&[u8]| line.starts_with(b"*") || !line.contains(&b'\t');
     first.is_some_and(|section| section != Section::Other)
+        || lines.clone().next().is_some_and(is_unknown_section)
         || lines.take_while(is_prose).any(is_vertices)
+}
+
+/// Returns whether a line begins a section that is not known: `*` and letters, alone or before numbers. An edge has a
+/// second name.
+fn is_unknown_section(line: &[u8]) -> bool {
+    let mut words = fields(line);
+    let word = words.next().and_then(|word| word.strip_prefix(b"*")).unwrap_or_default();
+    let is_word = !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic);
+    is_word
+        && section(&[b"*", word].concat()).is_none()
+        && words.all(|word| whole_number(word).is_some())
+        && !line.contains(&b'\t')
 }
 
 /// Returns the largest number of a node of the first kind, if there are two: `*Vertices 5 2`, or `*Bipartite 3`, where
@@ -104,9 +116,11 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
                     Some(Section::Vertices) if now == Section::Other && has_edges => {}
                     Some(Section::Vertices) => now = Section::Vertices,
                     // Prose.
-                    None if !has_vertices => {}
+                    None if !has_vertices
+                        && !words.word().get(1).is_some_and(u8::is_ascii_alphabetic) => {}
                     None | Some(Section::Refused) => {
-                        return words.fail("section of Pajek cannot be read", EXPECTED);
+                        let found = words.word().escape_ascii();
+                        return words.fail(&format!("section `{found}` cannot be read"), EXPECTED);
                     }
                     Some(found) => now = found,
                 }
@@ -120,7 +134,10 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
                 if now == Section::Vertices {
                     nodes = 1..read_count(words, has_vertices)?.saturating_add(1);
                     has_vertices = true;
-                    edges.push_declared(words, nodes.clone())?;
+                    match edges.labels.is_some() {
+                        true => edges.declared_count = Some(nodes.end - 1),
+                        false => edges.push_declared(words, nodes.clone())?,
+                    }
                 }
                 words.skip_line()?;
             }
@@ -132,6 +149,7 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
                     edges.push(words, target(words, edges, &nodes, source)?, None)?;
                 }
             }
+            Section::Vertices if edges.labels.is_some() => read_vertex(words, edges, &nodes)?,
             _ => words.skip_line()?,
         }
     }
@@ -139,6 +157,22 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
         return words.fail("network has no edges", "expected `*Arcs` or `*Edges`");
     }
     Ok(())
+}
+
+/// Reads the number of a vertex and its label, which may be in quotes.
+fn read_vertex(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>) -> Progress {
+    // As without labels, a line of something else is left out.
+    let Some(node) = words.number().filter(|node| nodes.contains(node)) else {
+        return Ok(words.skip_line()?);
+    };
+    words.rest()?;
+    let rest = words.word();
+    let label = match rest.strip_prefix(b"\"") {
+        Some(quoted) => memchr::memchr(b'"', quoted).map(|end| &quoted[..end]),
+        None => fields(rest).next(),
+    };
+    let label = label.map(<[u8]>::to_vec);
+    edges.declare(words, node, label.as_deref())
 }
 
 fn read_count(words: &mut Words, has_vertices: bool) -> Result<u64> {

@@ -1,4 +1,6 @@
-//! GraphML and GEXF, by one reader of their common parts: nodes by `id`, edges by `source` and `target`. Sources: the
+//! GraphML and GEXF, by one reader of their common parts: nodes by `id`, edges by `source` and `target`, labels as
+//! [`labels`](super::labels) says: in GEXF the attribute `label`, in GraphML the data of a key that is named `label`, or
+//! `name`. Sources: the
 //! GraphML primer and the GEXF 1.3 primer. In GraphML, the weight is the data of a key that is named `weight`, with the
 //! default of the key; in GEXF, the attribute `weight`. Otherwise it is 1. Elements are reported by their names without
 //! prefix. Graphs in nodes, hyperedges, ports, and weights that change over time are refused.
@@ -8,6 +10,7 @@
 
 use super::edges::{Declared, ListEdges, Progress, WeightText};
 use super::words::Words;
+use crate::NAME_LIMIT;
 use outcore_io::error::{Error, Result};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::QName;
@@ -16,9 +19,10 @@ use std::io::{self, BufRead, Read};
 
 const EVENT_LIMIT: u64 = 1 << 20;
 const DEPTH_LIMIT: usize = 256;
-/// Maximum length of a weight, and maximum number of keys that are weights.
-const WEIGHT_LIMIT: usize = 256;
+/// Maximum number of keys that are weights.
 const KEYS_LIMIT: usize = 64;
+/// Names of keys of GraphML that are labels of nodes; the first is preferred.
+const LABEL_KEYS: [&str; 2] = ["label", "name"];
 /// Returns whether the first element has this name, with or without a prefix.
 pub(super) fn begins_with(head: &[u8], element: &[u8]) -> bool {
     let mut rest = head.trim_ascii_start();
@@ -80,6 +84,11 @@ struct XmlGraph {
     keys: WeightKeys,
     is_in_graph: bool,
     is_in_node: bool,
+    /// Id of the node whose element has begun, and its label with the preference of its key.
+    node: Option<String>,
+    label: Option<(usize, String)>,
+    /// Preference of the key of the current data, if they are a label.
+    label_key: Option<usize>,
     /// Target of the edge whose element has begun, and its weight.
     target: Option<String>,
     weight: Option<String>,
@@ -93,6 +102,8 @@ struct XmlGraph {
 #[derive(Default)]
 struct WeightKeys {
     ids: Vec<String>,
+    /// Keys that are labels of nodes, and their preference.
+    labels: Vec<(String, usize)>,
     /// Default of the first one that has one.
     default: Option<String>,
     /// Whether the element of one has begun.
@@ -193,13 +204,24 @@ impl XmlGraph {
             }
             "node" if self.is_in_graph => {
                 self.is_in_node = true;
-                edges.begin(require(start, "id", words)?.as_bytes());
-                return edges.push_alone(words);
+                let node = require(start, "id", words)?;
+                if edges.labels.is_none() {
+                    edges.begin(node.as_bytes());
+                    return edges.push_alone(words);
+                }
+                self.node = Some(node);
+                let label = if self.is_gexf { get(start, "label", words)? } else { None };
+                self.label = label.map(|label| (0, label));
             }
             "edge" if self.is_in_graph => self.begin_edge(start, words, edges)?,
             "data" if self.target.is_some() => {
                 let key = get(start, "key", words)?;
                 self.is_weight = key.is_some_and(|key| self.keys.ids.contains(&key));
+            }
+            "data" if self.is_in_node => {
+                let key = get(start, "key", words)?;
+                let label = self.keys.labels.iter().find(|(id, _)| key.as_ref() == Some(id));
+                self.label_key = label.map(|(_, preference)| *preference);
             }
             "attvalue"
                 if self.target.is_some()
@@ -234,7 +256,14 @@ impl XmlGraph {
 
     fn begin_key(&mut self, start: &BytesStart<'_>, words: &Words) -> Result<()> {
         let is_of_edges = get(start, "for", words)?.is_none_or(|of| of == "edge" || of == "all");
+        let is_of_nodes = get(start, "for", words)?.is_none_or(|of| of == "node" || of == "all");
         let name = get(start, "attr.name", words)?.unwrap_or_default();
+        let label = LABEL_KEYS.iter().position(|label| name.eq_ignore_ascii_case(label));
+        if let Some(preference) =
+            label.filter(|_| is_of_nodes && self.keys.labels.len() < KEYS_LIMIT)
+        {
+            self.keys.labels.push((require(start, "id", words)?, preference));
+        }
         self.keys.is_open = is_of_edges && name.eq_ignore_ascii_case("weight");
         if self.keys.is_open && self.keys.ids.len() == KEYS_LIMIT {
             return words.fail("too many keys are weights", "expected one");
@@ -276,8 +305,20 @@ impl XmlGraph {
                 edges.check_weight(words, WeightText { text: self.text.as_bytes(), from: 0 })?;
                 self.weight = Some(self.text.trim().into());
             }
+            "data" if let Some(preference) = self.label_key.take() => {
+                if self.label.as_ref().is_none_or(|(known, _)| preference < *known) {
+                    self.label = Some((preference, self.text.trim().into()));
+                }
+            }
             "graph" => self.is_in_graph = false,
-            "node" => self.is_in_node = false,
+            "node" => {
+                self.is_in_node = false;
+                let (Some(node), label) = (self.node.take(), self.label.take()) else {
+                    return Ok(());
+                };
+                let label = label.as_ref().map(|(_, label)| label.as_bytes());
+                return edges.declare(words, node.as_bytes(), label);
+            }
             "edge" => {
                 let Some(target) = self.target.take() else { return Ok(()) };
                 let weight = self.weight.as_ref().or(self.keys.default.as_ref());
@@ -289,9 +330,9 @@ impl XmlGraph {
         Ok(())
     }
 
-    /// Adds text, unless it is too long for a weight already.
+    /// Adds text, unless it is too long for a name or a weight already.
     fn add_text(&mut self, text: &str) {
-        if self.text.len() <= WEIGHT_LIMIT {
+        if self.text.len() <= NAME_LIMIT {
             self.text.push_str(text);
         }
     }

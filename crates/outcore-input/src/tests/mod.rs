@@ -250,7 +250,7 @@ fn columns_of_nodes_without_a_header_are_asked() {
     ] {
         let error = listed(edges.as_bytes(), nodes.as_bytes(), plain, LARGE).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{nodes}");
-        assert!(error.hint_text().unwrap().contains("`id`"), "{error:?}");
+        assert!(error.hint_text().unwrap().contains("--nodes file1:COLUMN"), "{error:?}");
     }
 }
 

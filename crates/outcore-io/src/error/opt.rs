@@ -67,6 +67,7 @@ options! {
     MIN_WEIGHT = "min-weight",
     MIXING = "mixing",
     MOVED = "moved",
+    NAMES = "names",
     NODE = "node",
     NODES = "nodes",
     NORMALIZE = "normalize",

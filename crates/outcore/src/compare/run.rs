@@ -73,7 +73,7 @@ impl<'a> Comparison<'a> {
     pub(crate) fn read(&mut self, at: usize) -> Result<String> {
         notify(
             self.bench.observer,
-            Event::Begin { stage: Stage::Match, total: None, unit: "names" },
+            Event::Begin { stage: Stage::Match, total: None, unit: "nodes" },
         )?;
         let reader = match self.readers[at].take() {
             Some(reader) => reader,

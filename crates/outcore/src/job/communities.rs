@@ -1,7 +1,7 @@
 //! Stages from a graph to communities: given labels, clustering, presentation.
 
 use super::context::{Clustered, Context};
-use super::doubt::doubts;
+use super::doubt::{doubts, not_compared};
 use super::given;
 use super::present::{self, Presenting, Targets};
 use super::report::{CommunitiesReport, ResultReport, SizesReport};
@@ -16,7 +16,7 @@ use crate::io::Column;
 use crate::output::check_names;
 use crate::plan::{self, limits::note_less_memory};
 use crate::present::reading_bytes;
-use crate::progress::Stage;
+use crate::progress::{Event, Stage, notify};
 use crate::units::format_counted;
 use std::path::Path;
 
@@ -54,6 +54,9 @@ pub(super) fn find_and_write(
     let (mut results, mut columns, mut together) = (Vec::new(), Vec::new(), Vec::new());
     for (at, (found, own)) in all.into_iter().zip(&of_each).enumerate() {
         let mut communities = CommunitiesReport::new(graph, own, &found);
+        if let Some(text) = not_compared(own, &found) {
+            notify(context.observer, Event::Notice { text: &text.to_string() })?;
+        }
         for doubt in doubts(own, &found, giant(own.method.spec(), &communities.sizes)) {
             context.warn(format_args!("{doubt}{}", of_value(options, at)))?;
         }

@@ -96,7 +96,7 @@ fn differ(counts: &[u64]) -> bool {
     least.zip(most).is_some_and(|(least, most)| (most - least) as f64 > COUNTS * *most as f64)
 }
 
-/// Says that there was only one start, unless one was asked for.
+/// Says that there was only one start, if more were asked for.
 fn alone(options: &ClusterOptions) -> Option<Text> {
     if options.initial.is_some()
         || !options.method.takes(MethodOption::Trials)
@@ -112,11 +112,19 @@ fn alone(options: &ClusterOptions) -> Option<Text> {
         (None, true) => format_args!(
             "{STABILITY} had no effect: no level of the graph is smaller than the graph itself, so there was one start"
         ).into(),
-        (None, false) => format_args!(
-            "nothing was compared: there was one start, because no level of the graph is so small that others cost little; {} tries them",
-            TRIALS.of(SUGGESTED_TRIALS)
-        ).into(),
+        (None, false) => return None,
     })
+}
+
+/// Says that the result was compared with no other start, unless that is doubted: no reason to doubt it.
+pub(crate) fn not_compared(options: &ClusterOptions, found: &Communities) -> Option<Text> {
+    let starts = &found.history.starts;
+    let is_alone = starts.agreement.is_none() && starts.count <= 1 && !options.stability;
+    let could_compare = options.method.takes(MethodOption::Trials) && options.initial.is_none();
+    (is_alone && could_compare && options.trials.is_none()).then(|| format_args!(
+        "one start, compared with no other: no level of the graph is so small that others cost little; {} tries them",
+        TRIALS.of(SUGGESTED_TRIALS)
+    ).into())
 }
 
 /// Says that modularity divides nodes that the map equation keeps together, if they are not divided by chance.
@@ -253,10 +261,14 @@ mod tests {
         });
         assert!(first(&options, worse).starts_with("only one of 2 starts"));
         let alone = with(&found, |starts| (starts.agreement, starts.count) = (None, 1));
-        assert!(first(&options, alone.clone()).contains("--trials 5"));
+        // One start is said, but is no reason to doubt.
+        assert_eq!(first(&options, alone.clone()), "");
+        assert!(not_compared(&options, &alone).unwrap().contains("--trials 5"));
+        assert_eq!(not_compared(&options, &found), None);
         let asked = ClusterOptions { trials: Some(9), ..options.clone() };
         assert!(first(&asked, alone.clone()).starts_with("`--trials 9` had no effect"));
         let one = ClusterOptions { trials: Some(1), ..options.clone() };
+        assert_eq!(not_compared(&one, &alone), None);
         assert_eq!(first(&one, alone), "");
         let mut together = with(&found, |starts| starts.divided = Some((0.4, 6)));
         together.sizes = vec![SizeCount { size: 150, count: 1 }];

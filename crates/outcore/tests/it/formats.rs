@@ -5,7 +5,8 @@
 use crate::common::{MIB, files_of, options};
 use outcore::input::lines::LineFormat;
 use outcore::input::{
-    Batch, BatchMemory, EdgeFormat, EdgeReader, Fingerprint, InputOptions, Rows, WeightTransform,
+    Batch, BatchMemory, EdgeFormat, EdgeReader, Fingerprint, InputOptions, NodeNaming, Rows,
+    WeightTransform,
 };
 use outcore::io::{Entry, Files};
 use outcore::{Error, Result};
@@ -227,9 +228,11 @@ fn errors_report_the_place() {
     for (name, text, line, column, message) in [
         ("g", "*Vertices 3\n*Edges\n1 4\n", 3, 3, "node does not exist"),
         ("g", "*Vertices 3\n*Arcs\n1 2 -1\n", 3, 5, "weight is negative"),
-        ("g", "*Vertices 3\n*Matrix\n0 1 0\n", 2, 1, "section of Pajek cannot be read"),
+        ("g", "*Vertices 3\n*Matrix\n0 1 0\n", 2, 1, "section `*Matrix` cannot be read"),
         ("g", "*Vertices 3\n1 \"a\"\n", 3, 1, "network has no edges"),
-        ("g", "*Vertices 3\n*Edge\n1 2\n", 2, 1, "section of Pajek cannot be read"),
+        ("g", "*Vertices 3\n*Edge\n1 2\n", 2, 1, "section `*Edge` cannot be read"),
+        ("g", "*Multilayer\n1 1 1 2 1\n", 1, 1, "section `*Multilayer` cannot be read"),
+        ("g", "*Layers 3\n1 2\n", 1, 1, "section `*Layers` cannot be read"),
         ("g", "*Network a\n*Vertices 1\n*Arcs\n*Network b\n", 4, 1, "file has several networks"),
         ("g", "*Vertices 99999999999\n*Arcs\n", 1, 11, "file has too many nodes"),
         ("g", "graph [ edge [ source 1 target 2 weight x ] ]", 1, 41, "weight is not a number"),
@@ -366,4 +369,121 @@ proptest! {
             (Ok(_), Err(error)) | (Err(error), Ok(_)) => prop_assert!(false, "only once: {error}"),
         }
     }
+}
+
+/// A path of three nodes in the formats whose nodes have labels; the ids are 1, 2 and 3.
+fn labelled(labels: [Option<&str>; 3]) -> [(&'static str, String); 6] {
+    let each = |node: &dyn Fn(usize, Option<&str>) -> String| -> String {
+        labels.iter().enumerate().map(|(at, label)| node(at + 1, *label)).collect()
+    };
+    let word = |before: &str, label: Option<&str>| {
+        label.map(|label| format!(" {before}\"{label}\"")).unwrap_or_default()
+    };
+    let pajek = each(&|id, label| match label {
+        Some(label) => format!("{id} \"{label}\" 0.1 0.2\n"),
+        None => String::new(),
+    });
+    let gml = |key: &str| each(&|id, label| format!("node [ id {id}{} ]\n", word(key, label)));
+    let gexf = each(&|id, label| format!("<node id='{id}'{}/>\n", word("label=", label)));
+    let graphml = |key: &str| {
+        each(&|id, label| match label {
+            Some(label) => format!("<node id='{id}'><data key='{key}'>{label}</data></node>"),
+            None => format!("<node id='{id}'/>"),
+        })
+    };
+    let keys =
+        "<key id='a' for='node' attr.name='label'/><key id='b' for='node' attr.name='name'/>";
+    let xml = "<edge source='1' target='2'/><edge source='2' target='3'/></graph></graphml>";
+    let lists = "edge [ source 1 target 2 ] edge [ source 2 target 3 ] ]";
+    [
+        ("g.net", format!("*Vertices 3\n{pajek}*Edges\n1 2\n2 3\n")),
+        ("g.gml", format!("graph [\n{}{lists}", gml("label "))),
+        ("g.gml", format!("graph [\n{}{lists}", gml("name "))),
+        ("g.gexf", format!("<gexf><graph>{gexf}{}", xml.replace("graphml", "gexf"))),
+        ("g.graphml", format!("<graphml>{keys}<graph>{}{xml}", graphml("a"))),
+        ("g.graphml", format!("<graphml>{keys}<graph>{}{xml}", graphml("b"))),
+    ]
+}
+
+fn hint(error: &Error) -> &str {
+    error.hint_text().unwrap_or_default()
+}
+
+#[test]
+fn nodes_are_named_by_labels_of_their_own() {
+    let path = |names: [&str; 3]| {
+        let [a, b, c] = names;
+        format!("{a}\t{b}\t1\n{b}\t{c}\t1\n")
+    };
+    let ids = path(["1", "2", "3"]);
+    let own = ["Darwin 1859", "Mendel 1866", "a label of more than fifteen bytes"];
+    for (labels, expected) in [
+        (own.map(Some), path(own)),
+        ([None; 3], ids.clone()),
+        ([Some("a"), None, Some("c")], ids.clone()),
+        ([Some("a"), Some(""), Some("c")], ids.clone()),
+        ([Some("a"), Some("b"), Some("a")], ids.clone()),
+    ] {
+        for (name, text) in labelled(labels) {
+            let read = |names| {
+                let input = InputOptions { names, ..InputOptions::default() };
+                read(name, text.as_bytes(), 1 << 20, input)
+            };
+            assert_eq!(lines(&read(None).unwrap()), expected, "{text}");
+            assert_eq!(lines(&read(Some(NodeNaming::Numbers)).unwrap()), ids, "{text}");
+            match read(Some(NodeNaming::Labels)) {
+                Ok(edges) => assert_eq!(lines(&edges), path(own), "{text}"),
+                Err(error) => {
+                    assert!(expected == ids && hint(&error).contains("--names numbers"), "{error}")
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_says_how_nodes_are_named() {
+    for (labels, names, expected) in [
+        ([Some("a"), Some("b"), Some("c")], None, "nodes by label"),
+        ([Some("a"), Some("b"), Some("c")], Some(NodeNaming::Numbers), ", labels unused"),
+        ([None; 3], None, ", weight"),
+        ([Some("a"), None, Some("c")], None, ": `2` has no label"),
+        ([Some("a"), Some("b"), Some("a")], None, ": `a` is the label of several"),
+    ] {
+        for (name, text) in labelled(labels) {
+            let sim = Sim::new();
+            sim.put(&format!("/in/{name}"), text.as_bytes());
+            let paths = vec![format!("/in/{name}").into()];
+            let input = InputOptions { paths, names, ..InputOptions::default() };
+            let memory = BatchMemory { chunk_bytes: 1 << 20, chunks: 2 };
+            let said = EdgeReader::open(&files_of(&sim), &input, memory).unwrap().describe();
+            assert!(said[0].contains(expected), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn labels_of_two_kinds_keep_their_kind() {
+    let text = "*Vertices 3 1\n1 \"x\"\n2 \"x\"\n3 \"y\"\n*Edges\n1 2\n1 3\n";
+    let edges = read("g.net", text.as_bytes(), 1 << 20, InputOptions::default()).unwrap();
+    assert_eq!(lines(&edges), "row:x\tcolumn:x\t1\nrow:x\tcolumn:y\t1\n");
+}
+
+#[test]
+fn an_end_without_a_label_and_names_of_two_sorts_are_refused() {
+    let late =
+        "graph [ node [ id 1 label \"a\" ] edge [ source 1 target 2 ] node [ id 2 label \"b\" ] ]";
+    let error = read("g.gml", late.as_bytes(), 1 << 20, InputOptions::default()).unwrap_err();
+    assert!(error.message().contains("`2` is no node that is declared before"), "{error}");
+    let sim = Sim::new();
+    let labels = [[Some("a"), Some("b"), Some("c")], [None, None, None]];
+    let paths = labels.iter().enumerate().map(|(at, labels)| {
+        let path = format!("/in/{at}.net");
+        sim.put(&path, labelled(*labels)[0].1.as_bytes());
+        path.into()
+    });
+    let input = InputOptions { paths: paths.collect(), ..InputOptions::default() };
+    let memory = BatchMemory { chunk_bytes: 1 << 20, chunks: 2 };
+    let error = EdgeReader::open(&files_of(&sim), &input, memory).err().unwrap();
+    assert!(hint(&error).contains("--names numbers"), "{error}");
 }

@@ -55,7 +55,7 @@ fn formats_are_recognized_by_what_they_contain() {
     for (text, expected) in [
         (CLSTR, "a b=0@2 b=0@3 c=1@5"),
         (UC, "a;size=2=0@1 b c=0@2"),
-        (TREE, "a b=1:1@3 c=1:1@4 d=1:2@5 e=2@6"),
+        (TREE, "a b=1@3 c=1@4 d=1@5 e=2@6"),
         (INFOMAP_CLU, "7=1@3 9=2@4"),
         ("*Vertices 3\r\n2\r\n1\r\n 2\r\n", "1=2@2 2=1@3 3=2@4"),
         ("% from Pajek\n*Partition x\n*vertices 2\n5\n5", "1=5@4 2=5@5"),
