@@ -111,7 +111,6 @@ pub(super) struct ListEdges<'a> {
     task: &'a ReadTask<'a>,
     sink: Sink<'a>,
     chunk: ParsedChunk,
-    max_names: usize,
     pub(super) first: FirstName,
     /// Whether entries are edges without direction. In a directed graph, each then becomes two arcs.
     pub(super) undirected: bool,
@@ -121,12 +120,6 @@ pub(super) struct ListEdges<'a> {
     pub(super) declared: Option<Declared>,
     /// Labels of the nodes before the first edge, if these may be names.
     pub(super) labels: Option<Labels>,
-    /// What they are, once the first edge is reached.
-    pub(super) verdict: Option<LabelVerdict>,
-    /// Whether reading ends there.
-    pub(super) ends_at_edges: bool,
-    /// Number of nodes that the file declares, if all must have labels.
-    pub(super) declared_count: Option<u64>,
     pub(super) tally: EntryTally,
     pub(super) both: Both,
 }
@@ -151,15 +144,11 @@ impl<'a> ListEdges<'a> {
             task,
             sink,
             chunk,
-            max_names: 2 * (task.chunk_bytes / ROW_BYTES).max(1),
             first: FirstName::default(),
             undirected: false,
             first_kind: None,
             declared: None,
             labels: None,
-            verdict: None,
-            ends_at_edges: false,
-            declared_count: None,
             tally: EntryTally::default(),
             both: Both::default(),
         }
@@ -253,7 +242,7 @@ impl<'a> ListEdges<'a> {
             Name::Number(number) => (Some(number), digits.format(number).as_bytes()),
             Name::Text(text) => (None, text),
         };
-        if labels.is_complete {
+        if labels.verdict.is_some() {
             return Err(undeclared(id, words).into());
         }
         // Equal labels of two kinds are two names.
@@ -261,34 +250,27 @@ impl<'a> ListEdges<'a> {
             [KINDS_OF_NUMBERS[usize::from(number > first)].as_bytes(), label].concat()
         });
         labels.add(id, of_kind.as_deref().or(label));
-        if self.ends_at_edges && labels.is_decided() {
-            self.verdict = Some(self.complete_labels());
+        if labels.ends_at_edges && labels.is_decided() {
+            labels.complete();
             return Err(Halt::Unwanted);
         }
         Ok(())
     }
 
-    /// Returns what the labels of the nodes are.
-    pub(super) fn complete_labels(&mut self) -> LabelVerdict {
-        let count = self.declared_count;
-        self.labels.as_mut().map_or(LabelVerdict::None, |labels| labels.complete(count))
-    }
-
     /// Adds the nodes that have labels, unless they were added: the first edge follows, or the end.
     pub(super) fn reach_edges(&mut self, words: &Words) -> Progress {
-        if self.labels.as_ref().is_none_or(|labels| labels.is_complete) {
+        let Some(mut labels) = self.labels.take_if(|labels| labels.verdict.is_none()) else {
             return Ok(());
-        }
-        let (first, verdict) = (std::mem::take(&mut self.first), self.complete_labels());
-        let is_unique = matches!(verdict, LabelVerdict::Unique { .. });
-        self.verdict = Some(verdict);
-        if self.ends_at_edges {
+        };
+        let first = std::mem::take(&mut self.first);
+        let is_unique = matches!(labels.complete(), LabelVerdict::Unique { .. });
+        if labels.ends_at_edges {
+            self.labels = Some(labels);
             return Err(Halt::Unwanted);
         }
         if !is_unique {
             return words.fail("labels changed while they were read", "expected the same labels");
         }
-        let Some(labels) = self.labels.take() else { return Ok(()) };
         for place in 0..labels.count() {
             self.begin(labels.at(place));
             self.push_alone(words)?;
@@ -453,7 +435,8 @@ impl<'a> ListEdges<'a> {
     }
 
     fn hand_over_if_full(&mut self, words: &Words) -> Progress {
-        let has_room = self.chunk.edges.names.len() < self.max_names;
+        let has_room =
+            self.chunk.edges.names.len() < 2 * (self.task.chunk_bytes / ROW_BYTES).max(1);
         // A vector that grows may have twice the capacity.
         if has_room && self.chunk.edges.text.len() < self.task.chunk_bytes / 2 {
             return Ok(());

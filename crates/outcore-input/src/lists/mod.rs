@@ -291,14 +291,14 @@ impl ListFormat {
         let mut sink = SampleSink::new(sampled.count);
         let mut edges = ListEdges::new(options, None, &task, sink.begin(u64::MAX, u64::MAX));
         edges.first_kind = self.first_kind;
-        edges.labels = Some(Labels::default());
-        edges.ends_at_edges = true;
+        edges.labels.insert(Labels::default()).ends_at_edges = true;
         let read = (self.kind.read)(&mut words, &mut edges);
-        Ok(match (edges.verdict.take(), read) {
+        let mut labels = edges.labels.take().unwrap_or_default();
+        Ok(match (labels.verdict.take(), read) {
             (Some(verdict), _) => verdict,
             (None, _) if !is_whole => {
-                edges.declared_count = None;
-                match edges.complete_labels() {
+                labels.declared_count = None;
+                match labels.complete() {
                     LabelVerdict::Unique { .. } | LabelVerdict::TooMany => LabelVerdict::Unknown,
                     // What follows does not make the labels names.
                     found => found,
@@ -306,7 +306,7 @@ impl ListFormat {
             }
             // The same fault ends the reading of all.
             (None, Err(Halt::Failed(_))) => LabelVerdict::None,
-            (None, _) => edges.complete_labels(),
+            (None, _) => labels.complete(),
         })
     }
 

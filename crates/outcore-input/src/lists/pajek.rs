@@ -134,9 +134,9 @@ pub(super) fn read(words: &mut Words, edges: &mut ListEdges<'_>) -> Progress {
                 if now == Section::Vertices {
                     nodes = 1..read_count(words, has_vertices)?.saturating_add(1);
                     has_vertices = true;
-                    match edges.labels.is_some() {
-                        true => edges.declared_count = Some(nodes.end - 1),
-                        false => edges.push_declared(words, nodes.clone())?,
+                    match &mut edges.labels {
+                        Some(labels) => labels.declared_count = Some(nodes.end - 1),
+                        None => edges.push_declared(words, nodes.clone())?,
                     }
                 }
                 words.skip_line()?;

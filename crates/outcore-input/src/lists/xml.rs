@@ -83,12 +83,7 @@ struct XmlGraph {
     undirected: bool,
     keys: WeightKeys,
     is_in_graph: bool,
-    is_in_node: bool,
-    /// Id of the node whose element has begun, and its label with the preference of its key.
-    node: Option<String>,
-    label: Option<(usize, String)>,
-    /// Preference of the key of the current data, if they are a label.
-    label_key: Option<usize>,
+    node: LabeledNode,
     /// Target of the edge whose element has begun, and its weight.
     target: Option<String>,
     weight: Option<String>,
@@ -96,6 +91,17 @@ struct XmlGraph {
     is_weight: bool,
     /// Text since the last element began.
     text: String,
+}
+
+/// Node whose element has begun; its id and label where labels may be names.
+#[derive(Default)]
+struct LabeledNode {
+    is_open: bool,
+    id: Option<String>,
+    /// Its label with the preference of its key.
+    label: Option<(usize, String)>,
+    /// Preference of the key of the current data, if they are a label.
+    key: Option<usize>,
 }
 
 /// Keys of GraphML that are weights.
@@ -203,25 +209,25 @@ impl XmlGraph {
                 (self.has_begun, self.is_in_graph) = (true, true);
             }
             "node" if self.is_in_graph => {
-                self.is_in_node = true;
+                self.node.is_open = true;
                 let node = require(start, "id", words)?;
                 if edges.labels.is_none() {
                     edges.begin(node.as_bytes());
                     return edges.push_alone(words);
                 }
-                self.node = Some(node);
+                self.node.id = Some(node);
                 let label = if self.is_gexf { get(start, "label", words)? } else { None };
-                self.label = label.map(|label| (0, label));
+                self.node.label = label.map(|label| (0, label));
             }
             "edge" if self.is_in_graph => self.begin_edge(start, words, edges)?,
             "data" if self.target.is_some() => {
                 let key = get(start, "key", words)?;
                 self.is_weight = key.is_some_and(|key| self.keys.ids.contains(&key));
             }
-            "data" if self.is_in_node => {
+            "data" if self.node.is_open => {
                 let key = get(start, "key", words)?;
                 let label = self.keys.labels.iter().find(|(id, _)| key.as_ref() == Some(id));
-                self.label_key = label.map(|(_, preference)| *preference);
+                self.node.key = label.map(|(_, preference)| *preference);
             }
             "attvalue"
                 if self.target.is_some()
@@ -243,7 +249,7 @@ impl XmlGraph {
             "graph" if self.has_begun => ("file has several graphs", "expected one"),
             "hyperedge" if self.is_in_graph => ("`hyperedge` cannot be read", "expected edges between two nodes"),
             "port" if self.is_in_graph => ("`port` cannot be read", "expected edges between two nodes"),
-            "node" if self.is_in_node => ("nodes are nested", "expected nodes without nodes inside"),
+            "node" if self.node.is_open => ("nodes are nested", "expected nodes without nodes inside"),
             _ => return None,
         })
     }
@@ -305,15 +311,15 @@ impl XmlGraph {
                 edges.check_weight(words, WeightText { text: self.text.as_bytes(), from: 0 })?;
                 self.weight = Some(self.text.trim().into());
             }
-            "data" if let Some(preference) = self.label_key.take() => {
-                if self.label.as_ref().is_none_or(|(known, _)| preference < *known) {
-                    self.label = Some((preference, self.text.trim().into()));
+            "data" if let Some(preference) = self.node.key.take() => {
+                if self.node.label.as_ref().is_none_or(|(known, _)| preference < *known) {
+                    self.node.label = Some((preference, self.text.trim().into()));
                 }
             }
             "graph" => self.is_in_graph = false,
             "node" => {
-                self.is_in_node = false;
-                let (Some(node), label) = (self.node.take(), self.label.take()) else {
+                self.node.is_open = false;
+                let (Some(node), label) = (self.node.id.take(), self.node.label.take()) else {
                     return Ok(());
                 };
                 let label = label.as_ref().map(|(_, label)| label.as_bytes());

@@ -69,8 +69,12 @@ pub(super) struct Labels {
     again: Option<Vec<u8>>,
     has_some: bool,
     is_full: bool,
-    /// Whether the first edge was reached.
-    pub(super) is_complete: bool,
+    /// Number of nodes that the file declares, if all must have labels.
+    pub(super) declared_count: Option<u64>,
+    /// Whether reading ends at the first edge.
+    pub(super) ends_at_edges: bool,
+    /// What they are, once the first edge is reached.
+    pub(super) verdict: Option<LabelVerdict>,
 }
 
 fn key(id: &[u8]) -> u128 {
@@ -105,9 +109,14 @@ impl Labels {
         self.is_full || self.has_some && (self.missing.is_some() || self.again.is_some())
     }
 
-    /// Returns what the labels are, now that all nodes are known; `count` is the number of nodes, if it is declared.
-    pub(super) fn complete(&mut self, count: Option<u64>) -> LabelVerdict {
-        self.is_complete = true;
+    /// Decides what the labels are, now that all nodes are known.
+    pub(super) fn complete(&mut self) -> LabelVerdict {
+        let verdict = self.judged();
+        self.verdict = Some(verdict.clone());
+        verdict
+    }
+
+    fn judged(&self) -> LabelVerdict {
         let shown = |text: &[u8]| escaped(text, 40);
         if !self.has_some {
             return LabelVerdict::None;
@@ -121,7 +130,9 @@ impl Labels {
         if let Some(id) = &self.again {
             return LabelVerdict::Twice(shown(id));
         }
-        if let Some(id) = (1..=count.unwrap_or(0)).find(|id| !self.has(id.to_string().as_bytes())) {
+        if let Some(id) =
+            (1..=self.declared_count.unwrap_or(0)).find(|id| !self.has(id.to_string().as_bytes()))
+        {
             return LabelVerdict::Missing(id.to_string());
         }
         let mut keys: Vec<(u128, u32)> =
@@ -180,7 +191,8 @@ mod tests {
         for (id, label) in nodes {
             labels.add(id.as_bytes(), Some(label.as_bytes()));
         }
-        labels.complete(count)
+        labels.declared_count = count;
+        labels.complete()
     }
 
     #[test]
@@ -207,7 +219,7 @@ mod tests {
             for id in 0..count {
                 labels.add(id.to_string().as_bytes(), Some(format!("n{id}").as_bytes()));
             }
-            let is_unique = matches!(labels.complete(None), LabelVerdict::Unique { .. });
+            let is_unique = matches!(labels.complete(), LabelVerdict::Unique { .. });
             assert_eq!((is_unique, labels.ends.len()), (count == NODES_MAX, NODES_MAX));
         }
     }
