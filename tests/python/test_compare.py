@@ -133,5 +133,6 @@ def test_communities_are_named_by_their_representatives(tmp_path: Path) -> None:
     assert all(f">{number}: {node} · " in page for number, node, _ in rows)
     with pytest.raises(outcore.UsageError, match="has 1 file for 2 results"):
         outcore.compare(first, second, representatives=names[:1], progress=False)
+    (tmp_path / "twice.tsv").write_text("0\t1\n0\t2\n")
     with pytest.raises(outcore.InputError, match="names two nodes of community"):
-        outcore.compare(first, second, representatives=[first.path, names[1]], progress=False)
+        outcore.compare(first, second, representatives=[tmp_path / "twice.tsv", names[1]], progress=False)

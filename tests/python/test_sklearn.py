@@ -51,7 +51,7 @@ def test_parameters_are_keywords_of_cluster() -> None:
     of_estimator = inspect.signature(outcore.Clusterer).parameters
     of_function = inspect.signature(outcore.cluster).parameters
     # A matrix has no lines, no names, and no nodes of two kinds; results are attributes.
-    absent = {"edges", "output", "output_header", "representatives", "rejects", "nodes", "two_mode"}
+    absent = {"edges", "output", "output_header", "representatives", "rejects", "nodes", "names", "two_mode"}
     absent |= {"format", "columns", "delimiter", "comment", "header", "on_bad_line"}
     absent |= {"prefer", "keep", "drop", "heights"}
     assert set(of_function) - set(of_estimator) == absent

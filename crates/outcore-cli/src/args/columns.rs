@@ -3,7 +3,7 @@
 //! A name that is a file is one, whatever its colons. Otherwise, what is after the last colon names columns if what is
 //! before it is a file or an address.
 
-use super::{Command, Communities, Input};
+use super::{Command, Communities, Input, Present};
 use outcore::error::Text;
 use outcore::error::opt::{NODES, PREFER};
 use outcore::input::{Column, FileColumns, Rows};
@@ -79,25 +79,15 @@ fn take_columns(rows: Rows, path: &mut PathBuf) -> Result<Option<Vec<Column>>> {
 fn files_of(command: &mut Command) -> Vec<(Rows, &mut PathBuf)> {
     let (nodes, mut numbers, communities): (Option<&mut PathBuf>, _, Vec<&mut PathBuf>) =
         match command {
-            Command::Cluster(of) => (
-                of.input.nodes.as_mut(),
-                of.present.prefer.as_mut(),
-                of.method
-                    .initial
-                    .iter_mut()
-                    .chain(of.labels.files_mut())
-                    .chain(&mut of.present.earlier)
-                    .collect(),
+            Command::Cluster(of) => of_clustering(
+                &mut of.input,
+                &mut of.present,
+                of.method.initial.iter_mut().chain(of.labels.files_mut()),
             ),
-            Command::Plan(of) => (
-                of.input.nodes.as_mut(),
-                of.present.prefer.as_mut(),
-                of.method
-                    .initial
-                    .iter_mut()
-                    .chain(of.labels.files_mut())
-                    .chain(&mut of.present.earlier)
-                    .collect(),
+            Command::Plan(of) => of_clustering(
+                &mut of.input,
+                &mut of.present,
+                of.method.initial.iter_mut().chain(of.labels.files_mut()),
             ),
             Command::Build(of) => (of.input.nodes.as_mut(), None, Vec::new()),
             Command::Score(of) => {
@@ -116,6 +106,16 @@ fn files_of(command: &mut Command) -> Vec<(Rows, &mut PathBuf)> {
         .map(with(Rows::Nodes))
         .chain(numbers.into_iter().map(with(Rows::Numbers)));
     all.chain(communities.into_iter().map(with(Rows::Memberships))).collect()
+}
+
+/// Returns the list of nodes, their numbers, and the files of communities, of which the method takes `given`.
+fn of_clustering<'c>(
+    input: &'c mut Input,
+    present: &'c mut Present,
+    given: impl Iterator<Item = &'c mut PathBuf>,
+) -> (Option<&'c mut PathBuf>, Option<&'c mut PathBuf>, Vec<&'c mut PathBuf>) {
+    let communities = given.chain(&mut present.earlier).collect();
+    (input.nodes.as_mut(), present.prefer.as_mut(), communities)
 }
 
 /// Returns the options of reading lists of nodes, and files of communities or numbers.

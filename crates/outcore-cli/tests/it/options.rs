@@ -92,6 +92,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("output", "every run has one"),
     ("restart", "there is no saved progress here"),
     ("on-bad-line", "no line is bad here; the catalogue tries it"),
+    ("names", "only four formats have labels; the tests of formats try them"),
     ("directed", "says what the edges are, whatever a method makes of it"),
     ("seed", "a small result is the same for many seeds"),
     ("seeding", "where to begin: a small result is the same"),

@@ -171,7 +171,8 @@ fn read_vertex(words: &mut Words, edges: &mut ListEdges<'_>, nodes: &Range<u64>)
         Some(quoted) => memchr::memchr(b'"', quoted).map(|end| &quoted[..end]),
         None => fields(rest).next(),
     };
-    let label = label.map(<[u8]>::to_vec);
+    // igraph escapes quotes and line ends, and others do not, so what a backslash means is not known.
+    let label = label.filter(|label| !label.contains(&b'\\')).map(<[u8]>::to_vec);
     edges.declare(words, node, label.as_deref())
 }
 

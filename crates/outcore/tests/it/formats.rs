@@ -447,7 +447,7 @@ fn a_line_says_how_nodes_are_named() {
         ([Some("a"), Some("b"), Some("c")], None, "nodes by label"),
         ([Some("a"), Some("b"), Some("c")], Some(NodeNaming::Numbers), ", labels unused"),
         ([None; 3], None, ", weight"),
-        ([Some("a"), None, Some("c")], None, ": `2` has no label"),
+        ([Some("a"), None, Some("c")], None, ": `2` has no label that can be its name"),
         ([Some("a"), Some("b"), Some("a")], None, ": `a` is the label of several"),
     ] {
         for (name, text) in labelled(labels) {

@@ -26,8 +26,10 @@ use super::{
     NextStep, Progress, Starts, Sums, renumber,
 };
 use crate::drive::job::SizeClass;
+use crate::finish::connect::{Pieces, split_count};
 use crate::store::given::{GivenLabels, NONE};
 use crate::store::hierarchy::Hierarchy;
+use outcore_graph::{ArcScratch, Block};
 use outcore_io::error::Result;
 use outcore_io::error::opt::INITIAL;
 use outcore_io::progress::{Event, notify};
@@ -239,17 +241,15 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         let saves = self.saves.take();
         let found = self.rated(level, labels, &mut kept)?;
         let given = kept.read(0)?.into_iter().map(AtomicU32::new).collect();
-        let given = self.settled(level, given)?;
-        let (mut best, mut next) = (self.rated(level, given, &mut kept)?, found);
-        let mut repeats = 0;
-        while next.quality > best.quality + MARGIN {
-            best = next;
-            if repeats == REPEATS {
+        let given = self.rated(level, given, &mut kept)?;
+        let mut best = if found.quality > given.quality + MARGIN { found } else { given };
+        for _ in 0..REPEATS {
+            let labels = self.again(level, kept.read(best.place)?, starts)?;
+            let next = self.rated(level, labels, &mut kept)?;
+            if next.quality <= best.quality + MARGIN {
                 break;
             }
-            repeats += 1;
-            let labels = self.again(level, kept.read(best.place)?, starts)?;
-            next = self.rated(level, labels, &mut kept)?;
+            best = next;
         }
         if self.warm.step.is_some() {
             self.compare_with_fresh(level, best.quality, starts)?;
@@ -260,13 +260,18 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         Ok(labels)
     }
 
-    /// Keeps communities with their quality.
+    /// Settles communities, each of them connected as at the end of a clustering, and keeps them with their quality.
     fn rated(
-        &self,
+        &mut self,
         level: &mut Level<'_, '_>,
         labels: Vec<AtomicU32>,
         kept: &mut Hierarchy,
     ) -> Result<Scored> {
+        let (mut labels, mut is_split) = (labels, true);
+        while is_split {
+            labels = self.settled(level, labels)?;
+            (labels, is_split) = pieces_of(level, labels)?;
+        }
         let (quality, state) = self.measured(level, labels)?;
         keep(kept, &state.into_labels())?;
         Ok(Scored { place: kept.groupings().len() - 1, quality })
@@ -284,7 +289,7 @@ impl<O: Sums> Multilevel<'_, '_, O> {
             let state = other.begin_from(level, given)?;
             let labels = other.at_least_given(level, state.labels)?;
             other.warm.given.take().into_iter().for_each(Hierarchy::discard);
-            other.settled(level, labels)
+            Ok(labels)
         })
     }
 
@@ -396,6 +401,26 @@ impl<O: Sums> Multilevel<'_, '_, O> {
         }
         Ok(nodes)
     }
+}
+
+/// Gives each connected piece of a community a label of its own; returns whether there was one of several pieces.
+fn pieces_of(level: &mut Level<'_, '_>, labels: Vec<AtomicU32>) -> Result<(Vec<AtomicU32>, bool)> {
+    let labels: Vec<u32> = labels.into_iter().map(AtomicU32::into_inner).collect();
+    let (pieces, mut scratch) = (Pieces::new(labels.len(), false), ArcScratch::default());
+    let blocks = 0..level.graph().blocks().len();
+    let connect = |block: &Block| {
+        for (local, node) in (block.first_node()..).take(block.node_count()).enumerate() {
+            let is_near = |&&target: &&u32| labels[target as usize] == labels[node as usize];
+            block.for_each_segment_inline(local, &mut scratch, |targets, _| {
+                targets.iter().filter(is_near).for_each(|&target| pieces.connect(node, target));
+            })?;
+        }
+        Ok(())
+    };
+    level.source.for_each(blocks, |_| true, connect)?;
+    let (roots, bound) = (pieces.into_roots(), labels.len());
+    let is_split = split_count(&labels, &roots, bound) > 0;
+    Ok((roots.into_iter().map(AtomicU32::new).collect(), is_split))
 }
 
 /// Returns the labels of the communities that may have come apart.

@@ -49,7 +49,7 @@ impl LabelVerdict {
     pub(super) fn reason(&self) -> Option<String> {
         Some(match self {
             Self::None | Self::Unique { .. } | Self::Unknown => return None,
-            Self::Missing(id) => format!("`{id}` has no label"),
+            Self::Missing(id) => format!("`{id}` has no label that can be its name"),
             Self::Twice(label) => format!("`{label}` is the label of several"),
             Self::TooMany => format!("more than {} have labels", format_count(NODES_MAX as u64)),
         })
