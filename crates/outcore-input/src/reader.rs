@@ -215,7 +215,7 @@ impl EdgeReader {
     }
 
     /// Returns whether nodes have paths in a tree of modules, of which a community is a part; see
-    /// [`CommunityInput::depth`](crate::CommunityInput::depth).
+    /// [`CommunityInput::level`](crate::CommunityInput::level).
     pub fn has_paths(&self) -> bool {
         self.files.iter().any(|file| file.facts.has_paths)
     }

@@ -311,10 +311,11 @@ impl XmlGraph {
                 edges.check_weight(words, WeightText { text: self.text.as_bytes(), from: 0 })?;
                 self.weight = Some(self.text.trim().into());
             }
-            "data" if let Some(preference) = self.node.key.take() => {
-                if self.node.label.as_ref().is_none_or(|(known, _)| preference < *known) {
-                    self.node.label = Some((preference, self.text.trim().into()));
-                }
+            "data"
+                if let Some(preference) = self.node.key.take()
+                    && self.node.label.as_ref().is_none_or(|(known, _)| preference < *known) =>
+            {
+                self.node.label = Some((preference, self.text.trim().into()));
             }
             "graph" => self.is_in_graph = false,
             "node" => {

@@ -384,13 +384,10 @@ fn check_type(field: &Field, part: usize, path: &Path, rows: Rows) -> Result<()>
     }
     let message =
         format!("`{}`: column `{}` is {kind}, but {wanted}", path.display(), field.name());
-    let error = Error::new(ErrorKind::BadInput, message);
-    Err(match rows {
-        rows => error.hint(format_args!(
-            "use {} to name others, or change its type",
-            rows.columns_to_type(path)
-        )),
-    })
+    Err(Error::new(ErrorKind::BadInput, message).hint(format_args!(
+        "use {} to name others, or change its type",
+        rows.columns_to_type(path)
+    )))
 }
 
 /// Returns the error for a table of nodes and lists of their neighbors.

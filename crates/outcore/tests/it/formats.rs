@@ -452,7 +452,7 @@ fn a_line_says_how_nodes_are_named() {
     ] {
         for (name, text) in labelled(labels) {
             let sim = Sim::new();
-            sim.put(&format!("/in/{name}"), text.as_bytes());
+            sim.put(format!("/in/{name}"), text.as_bytes());
             let paths = vec![format!("/in/{name}").into()];
             let input = InputOptions { paths, names, ..InputOptions::default() };
             let memory = BatchMemory { chunk_bytes: 1 << 20, chunks: 2 };
