@@ -742,8 +742,8 @@ class Communities:
     def to_networkx(self, graph: Any, level: int = 1) -> list[set[Any]]:
         """Return the communities of a networkx graph as sets of its nodes, the largest first.
 
-        Functions of ``networkx.community`` use the same form. `level` selects the groups of a level as
-        in `tree`: 1 has the communities.
+        Functions of ``networkx.community`` use the same form. `level` selects the groups of a level
+        as in `tree`: 1 has the communities.
         """
         nodes = {str(node): node for node in graph}
         groups: dict[int, set[Any]] = {}
@@ -773,8 +773,8 @@ class Communities:
     def to_igraph(self, graph: Any, level: int = 1) -> Any:
         """Return the communities of an igraph graph as a ``VertexClustering``.
 
-        `level` selects the groups of a level as
-        in `tree`: 1 has the communities.
+        `level` selects the groups of a level
+        as in `tree`: 1 has the communities.
 
         Raises
         ------

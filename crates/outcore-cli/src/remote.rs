@@ -12,9 +12,9 @@ use outcore_remote::{is_address, is_squeezed, shown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Returns the files of a command. Takes the columns from their names, replaces addresses among its arguments with the names by which objects are
-/// read, without secrets, and expands patterns of addresses. `stop` ends waiting for a server, or for the other
-/// end of a pipe.
+/// Returns the files of a command. Takes the columns from their names, replaces addresses among its arguments with the
+/// names by which objects are read, without secrets, and expands patterns of addresses. `stop` ends waiting for a
+/// server, or for the other end of a pipe.
 ///
 /// # Errors
 /// `Usage` for an address where something is written, or that cannot be used; `Io` if a pattern matches

@@ -115,7 +115,7 @@ Examples:
   outcore cluster web.graph -o today.tsv --initial before.tsv --match before.tsv
   outcore cluster web.graph -o tree.tsv --levels tree
   outcore cluster pairs.parquet --method components --min-weight 0.9 -o entities.tsv --prefer first --keep ids.txt
-  outcore cluster hdfs:///edges -o hdfs:///found --engine spark --work-dir hdfs:///work
+  outcore cluster hdfs:///edges -o hdfs:///found --engine spark --work-dir hdfs:///jobs
   outcore cluster edges.csv --columns from,to,strength -o - | sort -k2n")]
 pub(crate) struct Cluster {
     /// Edge lists (text, also compressed; Parquet and Arrow; globs; s3:// and https:// addresses;

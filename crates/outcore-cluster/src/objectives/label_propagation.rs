@@ -5,9 +5,9 @@
 //!
 //! In the first sweeps, a node draws among all its labels of that weight, the present one too, as in the paper. Without
 //! weights many labels are equal, and nodes that keep theirs end in thousands of small communities: on 166 groups of 20 to
-//! 1000 nodes with 10 edges a node, 3 of them to any node, the normalized mutual information with the groups was 0.72
-//! without draws, 0.85 after 4 sweeps with them, 0.95 after 8 and 0.99 after 16. Where half of the edges lead to any node,
-//! 16 such sweeps end in one community. Nodes that start from given labels keep what is equal.
+//! 1000 nodes of degree 10, with three tenths of the edges to any node, the normalized mutual information with the groups
+//! is 0.73 without draws, and 0.99 with them. In a simulation with half of the edges to any node, 16 such sweeps ended in
+//! one community, 8 did not. Nodes that start from given labels keep what is equal.
 
 use crate::kernel::holdings::{Holding, NoFlow};
 use crate::kernel::objective::{Objective, Visit};

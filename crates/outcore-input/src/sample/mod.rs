@@ -319,6 +319,19 @@ mod tests {
         assert_eq!((found.names.mean_bytes, found.nodes()), (1.25, 4));
     }
 
+    /// Most of many files are recognized by their first lines: each by its own, though they have the same columns.
+    #[test]
+    fn files_of_the_same_columns_have_delimiters_of_their_own() {
+        let text = |from: usize, delimiter: char| {
+            let lines =
+                (from..from + 2000).map(|at| format!("a{at}{delimiter}b{at}{delimiter}1\n"));
+            lines.collect::<String>().into_bytes()
+        };
+        let found = sampled(&[text(0, '\t'), text(2000, ','), text(4000, '\t')]);
+        assert!(found.is_whole && found.is_weighted, "{found:?}");
+        assert_eq!((found.edges, found.names.distinct), (6000, 12_000));
+    }
+
     /// Pairs in both directions: next to each other, at random places, and not at all.
     #[test]
     fn repeated_edges_are_estimated_nearby_and_elsewhere() {
